@@ -7,11 +7,8 @@ use std::io;
 /// What begins the part of a help that lists exit statuses.
 const STATUS: &str = "Exit status:";
 
-/// Returns the pages of a program and of all commands below it, each with the name of its file.
-///
-/// # Errors
-/// If a page cannot be written.
-pub fn pages(program: Command) -> io::Result<Vec<(String, String)>> {
+/// The pages of a program and of all commands below it, each with the name of its file.
+pub(crate) fn pages(program: Command) -> io::Result<Vec<(String, String)>> {
     let mut program = whole(program);
     // So that each page names its command as it is typed.
     program.build();

@@ -15,7 +15,7 @@ use bellwether_bridge::program::{BrokenPromise, Facts, Limits, Program, Remember
 use bellwether_bridge::surroundings::around;
 use bellwether_core::detector::{Detection, LONGEST, Parameters, SettingsError};
 use bellwether_core::member::{
-    Action, Command, Deadline, Deferred, Event, LONGEST_SLEEP, LogLine, Member, ProgramView,
+    Action, AfterPersist, Command, Deadline, Event, LONGEST_SLEEP, LogLine, Member, ProgramView,
     RequestError, Setup, StorageAnswer,
 };
 use bellwether_core::protocol::{
@@ -148,7 +148,7 @@ impl<C: Core> Shelled<C> {
     /// Returns how often the program was asked to prepare itself; 0 if it is not asked now.
     #[must_use]
     pub fn request_number(&self) -> u64 {
-        self.member.asks().map_or(0, |ask| ask.number)
+        self.member.pending_preparation().map_or(0, |ask| ask.number)
     }
 
     /// Lets the disk answer. The state that it has saved is durable before anything follows from
@@ -368,7 +368,7 @@ impl<C: Core> Shelled<C> {
         }
         let is_asked = match command {
             Command::Prepared(number) | Command::Unprepared(number, _) => {
-                self.member.asks().is_some_and(|ask| ask.number == number)
+                self.member.pending_preparation().is_some_and(|ask| ask.number == number)
             }
             _ => false,
         };
@@ -566,11 +566,11 @@ impl<C: Core> Shelled<C> {
     /// unless it is older than its lifetime.
     fn broken_lifetime(&self, now: Time) -> Option<BrokenPromise> {
         let Limits { lifetime, .. } = Program::limits(self.member.node())?;
-        let number = |step: &Deferred<C::Message>| match step {
-            Deferred::Send(sent) => Some(sent.id),
-            Deferred::Lead(_) | Deferred::Change(_) => None,
+        let number = |step: &AfterPersist<C::Message>| match step {
+            AfterPersist::Send(sent) => Some(sent.id),
+            AfterPersist::Lead(_) | AfterPersist::Change(_) => None,
         };
-        let waiting: Vec<u64> = self.member.unsaved().ready().filter_map(number).collect();
+        let waiting: Vec<u64> = self.member.queue().ready().filter_map(number).collect();
         if waiting.is_empty() {
             return None;
         }
@@ -723,7 +723,7 @@ impl<C: Core> Remembered for Remembrance<'_, C> {
         }
         (&one.saving, one.works, one.known, one.wake.is_some())
             == (&two.saving, two.works, two.known, two.wake.is_some())
-            && one.member.is_like(&two.member)
+            && one.member.eq_ignoring_time(&two.member)
     }
 }
 

@@ -14,7 +14,7 @@ const TEST: &str = "it is a test, which runs beside this one";
 
 /// Each block: its page, how its first line begins, and what is done with it.
 const BLOCKS: &[(&str, &str, How)] = &[
-    ("README.md", "cargo build --release -p bellwether", Prints("Their page: http://")),
+    ("README.md", "cargo build --release -p bellwether-daemon", Prints("Their page: http://")),
     ("README.md", "for name in a b", Runs),
     (
         "docs/adding-a-protocol.md",
@@ -38,26 +38,30 @@ const BLOCKS: &[(&str, &str, How)] = &[
         Not("it needs logs of nodes; tests/validate.rs"),
     ),
     ("docs/conformance.md", "cargo bench -p bellwether-conformance --bench logs", Not(LONG)),
-    ("docs/daemon.md", "cargo build --release -p bellwether", Prints("taking part in elections")),
+    (
+        "docs/daemon.md",
+        "cargo build --release -p bellwether-daemon",
+        Prints("taking part in elections"),
+    ),
     (
         "docs/daemon.md",
         "bellwether members list",
-        Not("it needs a cluster with a token; tests/processes/members.rs"),
+        Not("it needs a cluster with a token; impl/daemon/tests/members.rs"),
     ),
     (
         "docs/daemon.md",
         "bellwether recover --members",
-        Not("it needs a cluster that lost machines; tests/processes/recover.rs"),
+        Not("it needs a cluster that lost machines; impl/daemon/tests/recover.rs"),
     ),
     (
         "docs/daemon.md",
         "bellwether maintenance begin",
-        Not("it needs a cluster with a token; tests/processes/roles.rs"),
+        Not("it needs a cluster with a token; impl/daemon/tests/roles.rs"),
     ),
     (
         "docs/daemon.md",
         "bellwether store init",
-        Not("it needs a database; tests/processes/stores.rs"),
+        Not("it needs a database; impl/daemon/tests/stores.rs"),
     ),
     ("docs/daemon.md", "target/release/bellwether exec", Prints("taking part in elections")),
     ("docs/daemon.md", "bellwether keys secret /etc", Not("it writes into /etc")),
@@ -65,7 +69,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     (
         "docs/daemon.md",
         "bellwether status --config orders.toml --node 3",
-        Not("it asks nodes that run; tests/processes/groups.rs"),
+        Not("it asks nodes that run; impl/daemon/tests/groups.rs"),
     ),
     ("docs/dataflow.md", "cargo build --release -p bellwether-dataflow", Runs),
     (
@@ -76,18 +80,18 @@ const BLOCKS: &[(&str, &str, How)] = &[
     (
         "docs/http.md",
         "curl -X POST",
-        Not("it asks a node that serves HTTP; tests/processes/http.rs"),
+        Not("it asks a node that serves HTTP; impl/daemon/tests/http.rs"),
     ),
     ("docs/http.md", "bellwether keys init keys", Not("it asks another machine")),
     ("docs/model.md", "target/release/bellwether-model check bully --recoveries 1 --json", Runs),
     ("docs/packaging.md", "packaging/debian/build", Not("it needs cargo-deb, and root")),
     ("docs/packaging.md", "sudo install -d", Not("it needs systemd, and root")),
-    ("docs/packaging.md", "cargo run --release -p bellwether --", Not("it needs Docker")),
+    ("docs/packaging.md", "cargo run --release -p bellwether-daemon --", Not("it needs Docker")),
     ("docs/packaging.md", "bellwether keys secret secret", Not("it needs a cluster of Kubernetes")),
     (
         "docs/packaging.md",
         "python3 examples/clients",
-        Not("it asks other machines; tests/processes/packaging/clients.rs"),
+        Not("it asks other machines; impl/daemon/tests/packaging/clients.rs"),
     ),
     ("docs/performance.md", "cargo run --release -p bellwether-model --example", Not(LONG)),
     ("docs/performance.md", "target/release/bellwether-model check bully --variant", Not(LONG)),
@@ -99,7 +103,11 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ),
     ("docs/performance.md", "for protocol in bully", Not(LONG)),
     ("docs/performance.md", "cargo run --release -p bellwether-sim -- failover", RunsLong(0, "")),
-    ("docs/performance.md", "cargo build --release -p bellwether -p bellwether-testbed", Not(ROOT)),
+    (
+        "docs/performance.md",
+        "cargo build --release -p bellwether-daemon -p bellwether-testbed",
+        Not(ROOT),
+    ),
     ("docs/performance.md", "target/release/bellwether-soak quiescent", Not(LONG)),
     ("docs/performance.md", "target/release/bellwether-soak groups", Not(LONG)),
     ("docs/protocols/garcia-molina.md", "cargo test -p bellwether-conformance", Not(TEST)),
@@ -125,7 +133,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- replay", Runs),
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run --json", RunsLong(0, "")),
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run --nodes", RunsLong(0, "")),
-    ("docs/soak.md", "cargo build --release -p bellwether -p bellwether-testbed", Not(ROOT)),
+    ("docs/soak.md", "cargo build --release -p bellwether-daemon -p bellwether-testbed", Not(ROOT)),
     ("docs/soak.md", "target/release/bellwether-soak soak --network", Not(LONG)),
     ("docs/soak.md", "target/release/bellwether-soak soak --drift", Not(ROOT)),
     ("docs/soak.md", "target/release/bellwether-soak killed-together", Not(LONG)),
@@ -139,7 +147,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/stores-tests.md", "BELLWETHER_CASES=10000", Not(LONG)),
     (
         "docs/stores-tests.md",
-        "cargo build --release -p bellwether -p bellwether-testbed",
+        "cargo build --release -p bellwether-daemon -p bellwether-testbed",
         Not(LONG),
     ),
     ("docs/stores-tests.md", "target/release/bellwether-soak stores lost", Not("it needs Redis")),
@@ -151,13 +159,17 @@ const BLOCKS: &[(&str, &str, How)] = &[
         RunsLong(0, "--max-states 100"),
     ),
     ("docs/survey.md", "cargo run --release -- survey", RunsLong(0, "--max-states 100")),
-    ("docs/traces.md", "cargo build --release -p bellwether -p bellwether-testbed", Not(LONG)),
+    (
+        "docs/traces.md",
+        "cargo build --release -p bellwether-daemon -p bellwether-testbed",
+        Not(LONG),
+    ),
     ("docs/tutorial.md", "cargo run --release -- explore", Prints("Explorer: http://")),
-    ("docs/tutorial.md", "cargo build --release -p bellwether", Runs),
+    ("docs/tutorial.md", "cargo build --release -p bellwether-daemon", Runs),
     (
         "docs/tutorial.md",
         "kill -9 %3",
-        Not("it goes on with the block above; tests/processes kills nodes as well"),
+        Not("it goes on with the block above; impl/daemon/tests kills nodes as well"),
     ),
     ("docs/tutorial.md", "cargo run --release -p bellwether-conformance -- lockstep", Runs),
 ];

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use bellwether::Config;
-use bellwether::config::{self, Error, Log, Overrides, Runnable, Visitor};
+use bellwether::internal::config::{self, Error, Log, Overrides, Runnable, Visitor};
 use libfuzzer_sys::fuzz_target;
 
 /// A configuration is read from a file only. Each process that looks for crashes has its own.

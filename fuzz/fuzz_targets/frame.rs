@@ -9,8 +9,8 @@ use std::convert::Infallible;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use bellwether::config::{Address, Credentials};
-use bellwether::status;
+use bellwether::internal::config::{Address, Credentials};
+use bellwether::internal::status;
 use libfuzzer_sys::fuzz_target;
 use tokio::io::{AsyncWriteExt, copy, sink};
 use tokio::net::TcpListener;

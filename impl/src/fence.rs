@@ -68,7 +68,7 @@ impl fmt::Display for Token {
 }
 
 /// A refusal of a write by a resource: its leader has been replaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[error("{token} is refused: a later epoch was admitted before, or this one of another node")]
 pub struct Stale {
     /// What was refused.
@@ -106,7 +106,7 @@ pub struct Kept<D> {
 pub type Resources<D> = BTreeMap<String, Kept<D>>;
 
 /// The reason why a fence did not do what was asked.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum FenceError {
     /// The epoch is too old, or is led by another node. Nothing was changed.

@@ -16,12 +16,12 @@
 //! # }
 //! ```
 //!
-//! What leadership means here: the recommended protocol is the [quorum bully](protocol::quorum). A
-//! node leads with the durable grants of a majority, for as long as a lease lasts that a majority
-//! renews, and each leadership has a higher epoch than the one before. A network that is cut in two
-//! has at most one leader, on the side of the majority. A thread can be paused at any moment, so
-//! before each thing that only a leader may do, ask [`Guard::is_valid_now`], and send the epoch
-//! along: [`fence`] is the side that refuses old ones.
+//! What leadership means here: the recommended protocol is the [quorum
+//! bully](bellwether_core::protocol::quorum). A node leads with the durable grants of a majority, for
+//! as long as a lease lasts that a majority renews, and each leadership has a higher epoch than the
+//! one before. A network that is cut in two has at most one leader, on the side of the majority. A
+//! thread can be paused at any moment, so before each thing that only a leader may do, ask
+//! [`Guard::is_valid_now`], and send the epoch along: [`fence`] is the side that refuses old ones.
 //!
 //! ```no_run
 //! # fn example(election: bellwether::Election) {
@@ -43,49 +43,73 @@
 //! A node can take part in many elections at once, each with a leader of its own and spread over
 //! the nodes: see [`Groups`].
 //!
-//! The crate has one module for each concern, and arrows point one way. The first five are a
-//! package of their own, `bellwether-core`, which does no I/O:
-//!
-//! - [`protocol`]: pure state machines, which a formal model can be compared with;
-//! - [`detector`]: whether a process has crashed, judged by its heartbeats;
-//! - [`member`]: what surrounds such a core and decides what its program is told;
-//! - [`store`]: the contract of a store of [`protocol::lease`] that is no node;
-//! - [`trace`]: the lines that a node writes about its steps, if it is [asked](Config::with_trace);
-//! - [`stores`]: databases and services that keep that contract, a package of their own,
-//!   `bellwether-stores`; the adapters are there with the feature `stores`;
-//! - [`driver`]: tokio around a member, and the [`Election`] you join;
-//! - [`storage`]: what a core must not forget, on disk;
-//! - `transport`: frames over TCP, handshakes, reconnection;
-//! - [`fence`]: a resource that refuses a leader of an old epoch;
-//! - `store_client`: the task that asks a store in the name of a node;
-//! - [`config`]: files, environment and flags, parsed into types that cannot be wrong; files with
-//!   the feature `config-file`, and certificates with the feature `tls`;
-//! - `report`: how a node is, as data;
-//! - [`status`]: asking a node how it is;
-//! - `http`, with the feature of that name: the same for load balancers, Prometheus and people;
-//! - [`log`]: a log that is never in the way.
+//! The state machines that decide are a package of their own, [`bellwether_core`], which does no
+//! I/O: its example `drive` is a program that drives one by itself. Databases and services that grant
+//! the lease in a node's place are another, [`bellwether_stores`], whose adapters the feature `stores`
+//! brings. The other features are `config-file`, `http` and `tls`; no feature is on by default.
 
 mod clock;
-pub mod config;
-pub mod driver;
+mod config;
+mod driver;
 pub mod fence;
+mod files;
 #[cfg(feature = "http")]
 pub mod http;
 mod lock;
 pub mod log;
 mod report;
-pub mod status;
+mod status;
 pub mod storage;
 mod store_client;
 mod transport;
 
-pub use bellwether_core::for_each_core;
 #[doc(inline)]
-pub use bellwether_core::{detector, member, protocol, store, trace};
-pub use bellwether_stores as stores;
-pub use config::Config;
-pub use driver::{
-    Approach, Election, Groups, Guard, Handle, JoinError, LeadError, Leadership, MembersError,
-    OwnChange, Preparation, RequestError, Stopped, UnknownGroup, Work,
+pub use bellwether_core::protocol::{ClusterId, Epoch, Members, NodeId, Reason, Role, Timing};
+#[doc(inline)]
+pub use bellwether_core::store;
+use bellwether_core::{detector, for_each_core, member, protocol, trace};
+#[doc(inline)]
+pub use bellwether_stores::address::StoreAddress;
+#[cfg(feature = "config-file")]
+pub use config::Overrides;
+pub use config::{
+    Address, Config, Credentials, Detection, DetectorSettings, Error as ConfigError, GroupName,
+    LeaseSection, MemberChange, MemberList, Security, StollerSection,
 };
-pub use protocol::{Epoch, Members, NodeId, Reason, Role, Timing};
+pub use driver::{
+    Approach, Change, Election, Groups, Guard, Handle, History, JoinError, LeadError, Leadership,
+    LeadershipWatch, MaintenanceReport, MembersError, OwnChange, PANIC_PAUSE, Preparation,
+    RequestError, Stopped, Term, UnknownGroup, Work,
+};
+pub use status::{
+    CertificateReport, Counters, Link, Measurements, MemberReport, StatusReport, StoreView,
+};
+
+bellwether_core::debug_as_display!(
+    config::Error,
+    driver::JoinError,
+    driver::LeadError,
+    driver::MembersError,
+    driver::RecoveryError,
+    driver::Stopped,
+    driver::UnknownGroup,
+    fence::FenceError,
+    fence::Stale,
+    status::QueryError,
+    storage::StorageError
+);
+
+/// The parts that the daemon and the tests of this repository need beyond the public ones, and that
+/// change with them: no version promises anything of these.
+#[doc(hidden)]
+pub mod internal {
+    pub mod config {
+        pub use crate::config::*;
+    }
+    pub mod driver {
+        pub use crate::driver::*;
+    }
+    pub mod status {
+        pub use crate::status::*;
+    }
+}

@@ -73,7 +73,8 @@ pub struct StatusReport {
     pub awaited: Vec<NodeId>,
     /// The priority of the node: a leader hands over to a member with a higher one.
     pub priority: u8,
-    /// Whether the cluster is in maintenance, as far as the node knows: no node runs for election.
+    /// Whether the cluster is in maintenance, as far as the node knows: no node stands for
+    /// election.
     pub maintenance: bool,
     /// The name of the holder of the lease, as the store says that is no member.
     pub holder: Option<String>,
@@ -123,8 +124,8 @@ pub struct MemberReport {
     pub heard: bool,
     /// The priority of the member, as it says; `None` if it is not heard.
     pub priority: Option<u8>,
-    /// Whether the member is fit to lead and was not asked not to run, as it says; `None` if it is
-    /// not heard.
+    /// Whether the member is fit to lead and was not asked not to stand for election, as it says;
+    /// `None` if it is not heard.
     pub fit: Option<bool>,
     /// The reason why there was no connection last, whether there is one now or not.
     pub error: Option<String>,
@@ -259,7 +260,7 @@ pub struct Measurements {
     pub links: Vec<LinkMeasurements>,
     /// The storage; `None` if nothing was written since the start.
     pub storage: Option<StorageMeasurements>,
-    /// The time for which the node does not run for election, as it was asked with a request to
+    /// The time for which the node does not stand for election, as it was asked with a request to
     /// freeze or to step down.
     pub frozen: Duration,
     /// Whether the store of the lease answers that is no member; `None` if the node asks none.

@@ -16,7 +16,7 @@ use crate::transport::frame::{Opening, Refusal, Reply};
 use crate::transport::handshake::Failure;
 
 /// The reason why a node did not tell its status.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum QueryError {
     /// No node can be reached at the address.

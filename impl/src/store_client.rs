@@ -10,7 +10,6 @@
 
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use humantime::format_duration;
@@ -23,9 +22,10 @@ use crate::protocol::lease::Message;
 use crate::store::{
     Answer, Holder, LeaseStore, Problem, Question, Session, Step, StoreError, StoreResult,
 };
+use crate::transport::Arrival;
 use crate::transport::connect::Backoff;
 use crate::transport::frame::Frame;
-use crate::transport::{Arrival, Mailbox};
+use crate::transport::outbox::Mailbox;
 
 /// The time between two lines about the same condition.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -179,7 +179,7 @@ impl<M> StoreClient<M> {
     /// The store can be asked, and if no question is lost, it answers.
     fn succeed(&mut self) {
         self.answers.get_or_insert_with(Instant::now);
-        self.mailbox.is_connected.store(true, Ordering::Release);
+        self.mailbox.set_connected(true);
         let (node, title) = (self.access.node.get(), self.access.title());
         if !self.is_lost
             && let Some((since, _)) = self.outage.take()
@@ -203,7 +203,7 @@ impl<M> StoreClient<M> {
     /// The store does not answer, or not what it should.
     fn fail(&mut self, error: &StoreError) {
         self.is_lost |= self.asked.is_some();
-        self.mailbox.is_connected.store(false, Ordering::Release);
+        self.mailbox.set_connected(false);
         let text = error.to_string();
         let (node, title) = (self.access.node.get(), self.access.title());
         if self.outage_line.begins(text.clone()) {

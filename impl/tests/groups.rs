@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bellwether::config::{self, Address, Credentials};
-use bellwether::protocol::quorum::{Durable, Preemption, Timing};
-use bellwether::status::{StatusReport, Told, query, query_any, query_group};
+use bellwether::internal::config::{self, Address, Credentials};
+use bellwether::internal::status::{StatusReport, Told, query, query_any, query_group};
 use bellwether::storage::{Memory, StorageError};
 use bellwether::{Config, Election, Groups, Guard, JoinError, NodeId};
+use bellwether_core::protocol::quorum::{Durable, Preemption, Timing};
 use tokio::time::timeout;
 
 use super::{LIMIT, PATIENT, find, id, listen_again, port, ports};
@@ -240,7 +240,7 @@ async fn nodes_with_other_groups_do_not_talk_and_say_why() {
     let listener = listen_again(address).await;
     let two = Election::join_with(config(2, &members), listener, Memory::default());
     let two = two.expect("it listens");
-    let said = problem_with_the_other(|| two.status()).await;
+    let said = problem_with_the_other(|| two.handle().status()).await;
     assert!(said.contains("list the same [groups] on every node"), "{said}");
     assert!(one.all().all(|(_, handle)| handle.leadership().now().leader.is_none()));
     assert_eq!(two.leadership().now().leader, None);

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use bellwether::config::MemberChange;
-use bellwether::driver::LeadershipWatch;
-use bellwether::protocol::bully::{self, Bully};
+use bellwether::LeadershipWatch;
+use bellwether::MemberChange;
 use bellwether::storage::Memory;
 use bellwether::{
     Config, Election, Guard, JoinError, LeadError, Leadership, NodeId, Reason, RequestError, Role,
     Timing,
 };
+use bellwether_core::protocol::bully::{self, Bully};
 use bellwether_docs_runner::blocks;
 use futures::StreamExt;
 use tokio::sync::mpsc;
@@ -32,10 +32,11 @@ async fn cluster(size: u16) -> Vec<Election> {
 #[tokio::test]
 async fn the_only_member_leads_itself_and_keeps_its_lease() {
     let node = cluster(1).await.remove(0);
-    let guard = timeout(LIMIT, node.lead()).await.expect("within the limit").expect("takes part");
+    let guard =
+        timeout(LIMIT, node.handle().lead()).await.expect("within the limit").expect("takes part");
     sleep(PATIENT.lease * 2).await;
     assert!(guard.is_valid_now(), "its lease was renewed");
-    assert_eq!(node.status().problem, None);
+    assert_eq!(node.handle().status().problem, None);
 }
 
 /// Waits until the node takes another than `not` for the leader.
@@ -53,7 +54,7 @@ async fn take_leader(nodes: &mut Vec<Election>) -> Election {
 
 /// Waits until both others have acknowledged rounds of the leader.
 async fn acknowledged(leader: &Election) {
-    let received = || leader.status().members.into_iter().map(|member| member.received);
+    let received = || leader.handle().status().members.into_iter().map(|member| member.received);
     let before = received().max().expect("two others");
     until("both acknowledge", || received().min() >= Some(before + 3)).await;
 }
@@ -96,7 +97,7 @@ async fn dropping_an_election_leaves_it() {
 #[tokio::test]
 async fn the_stream_of_changes_ends_with_the_part_in_the_election() {
     let mut nodes = cluster(2).await;
-    let mut changes = nodes[1].changes();
+    let mut changes = nodes[1].handle().changes();
     let knows = async { while changes.next().await.expect("goes on").leader.is_none() {} };
     timeout(LIMIT, knows).await.expect("within the limit");
     nodes.pop().expect("two").leave().await.expect("no storage to fail");
@@ -111,26 +112,26 @@ async fn a_leader_transfers_to_the_node_that_is_named() {
     let guard = leader.guard().expect("it leads with a lease");
     let [node, to] = [&leader, &nodes[0]].map(|election| election.leadership().now().node);
     let itself = RequestError::NoSuccessor { node, to: node };
-    assert_eq!(leader.transfer(node).await, Err(itself));
-    assert_eq!(nodes[0].transfer(node).await, Err(RequestError::NotLeading { node: to }));
+    assert_eq!(leader.handle().transfer(node).await, Err(itself));
+    assert_eq!(nodes[0].handle().transfer(node).await, Err(RequestError::NotLeading { node: to }));
     assert!(guard.is_valid_now(), "nothing has happened");
 
     // One that is not fit is not asked, and the leader leads on.
     let knows = |fit| {
-        let status = leader.status();
+        let status = leader.handle().status();
         status.members.iter().any(|member| member.node == to && member.fit == Some(fit))
     };
     for fit in [false, true] {
-        nodes[0].set_healthy(fit).await.expect("it takes part");
+        nodes[0].handle().set_healthy(fit).await.expect("it takes part");
         until("it is told", || knows(fit)).await;
         if !fit {
-            let refused = leader.transfer(to).await.expect_err("it is not fit");
+            let refused = leader.handle().transfer(to).await.expect_err("it is not fit");
             assert!(matches!(refused, RequestError::Unreachable { .. }), "{refused}");
-            assert!(guard.is_valid_now() && leader.leads_now(), "it has not yielded");
+            assert!(guard.is_valid_now() && leader.handle().leads_now(), "it has not yielded");
         }
     }
 
-    let epoch = leader.transfer(to).await.expect("it leads");
+    let epoch = leader.handle().transfer(to).await.expect("it leads");
     assert!(epoch.is_some_and(|epoch| epoch > guard.epoch()), "{epoch:?}");
     assert!(!guard.is_valid_now(), "it does not lead when it says that it has handed over");
     let leads = |now: &Leadership| now.leader == Some(to);
@@ -156,8 +157,8 @@ async fn no_other_node_leads_before_the_work_of_the_leader_has_ended() {
         tokio::time::sleep(Duration::from_millis(10)).await;
         assert!(work.guard().is_valid_now() && leader.leadership().now().is_self());
         assert!(leader.begin_work().is_none(), "none begins");
-        let responds = timeout(LIMIT, leader.responds());
-        responds.await.expect("it only waits").expect("it takes part");
+        let handle = leader.handle();
+        timeout(LIMIT, handle.responds()).await.expect("it only waits").expect("it takes part");
         for other in &nodes {
             assert!(other.guard().is_none(), "it leads too early");
             assert_eq!(other.leadership().now().leader, Some(old));
@@ -218,14 +219,14 @@ async fn work_of_the_leader_moves_with_the_leadership() {
         let own = leader.leadership().now();
         let to = if own.node == first { 2 } else { first.get() };
         let to = id(if to == own.node.get() { 1 } else { to });
-        leader.transfer(to).await.expect("it leads");
+        leader.handle().transfer(to).await.expect("it leads");
         let number = own.epoch.expect("the protocol has epochs").number();
         assert_eq!(next().await, (own.node, number, false), "round {round}: first the one ends");
         let (node, later, starts) = next().await;
         assert!(starts && node == to && later > number && number >= epoch);
     }
     let last = nodes.iter().find(|node| node.leadership().now().is_self()).expect("leads");
-    let history = last.history().since(0);
+    let history = last.handle().history().since(0);
     assert!(history.windows(2).all(|pair| pair[1].seq == pair[0].seq + 1));
     assert_eq!(history.last().map(|change| change.role), Some(Role::Leader));
 }
@@ -235,24 +236,24 @@ async fn a_node_that_steps_down_or_is_not_healthy_leaves_the_lead_to_others() {
     let mut nodes = cluster(3).await;
     let first = take_leader(&mut nodes).await;
     acknowledged(&first).await;
-    let next = first.step_down(LIMIT).await.expect("it can").expect("both others follow");
+    let next = first.handle().step_down(LIMIT).await.expect("it can").expect("both others follow");
     let highest = nodes.iter().map(|election| election.leadership().now().node).max();
     assert_eq!(Some(next), highest);
     let mut leadership = first.leadership();
     let itself = leadership.now().node;
     assert_eq!(wait_for_leader(&mut leadership, Some(itself)).await, next);
     let second = take_leader(&mut nodes).await;
-    assert!(second.is_healthy());
-    second.set_unfit("its disk is full").await.expect("it can");
-    assert!(!second.is_healthy());
-    let problem = second.status().problem;
+    assert!(second.handle().is_healthy());
+    second.handle().set_unfit("its disk is full").await.expect("it can");
+    assert!(!second.handle().is_healthy());
+    let problem = second.handle().status().problem;
     assert_eq!(problem.as_deref(), Some("this node is not fit to lead: its disk is full"));
     // The first is away, and the second is not fit.
     let third = nodes[0].leadership().now().node;
     assert_eq!(wait_for_leader(&mut leadership, Some(next)).await, third);
-    assert_eq!(second.resign().await, Err(RequestError::NotLeading { node: next }));
-    second.set_healthy(true).await.expect("it can");
-    assert!(second.is_healthy() && second.status().problem.is_none());
+    assert_eq!(second.handle().resign().await, Err(RequestError::NotLeading { node: next }));
+    second.handle().set_healthy(true).await.expect("it can");
+    assert!(second.handle().is_healthy() && second.handle().status().problem.is_none());
 }
 
 async fn fails() {
@@ -273,7 +274,7 @@ async fn a_node_whose_work_panics_leaves_the_lead_to_another() {
     assert!(leader.begin_work().is_none());
     wait_for_leader(&mut nodes[0].leadership(), old).await;
     assert!(!guard.is_valid_now() && leader.guard().is_none());
-    leader.responds().await.expect("it takes part");
+    leader.handle().responds().await.expect("it takes part");
 }
 
 #[tokio::test]
@@ -283,14 +284,14 @@ async fn a_protocol_without_requests_says_so() {
     let config = Config::<Bully>::for_protocol("library", 1, members, bully::Timing::DEFAULT);
     let election = Election::join_on(config.expect("valid"), listener).expect("can join");
     let unsupported = RequestError::Unsupported { protocol: "bully" };
-    assert_eq!(election.resign().await, Err(unsupported.clone()));
-    assert_eq!(election.set_healthy(false).await, Err(unsupported));
-    assert!(election.is_healthy(), "it cannot be told");
+    assert_eq!(election.handle().resign().await, Err(unsupported.clone()));
+    assert_eq!(election.handle().set_healthy(false).await, Err(unsupported));
+    assert!(election.handle().is_healthy(), "it cannot be told");
     assert!(election.guard().is_none());
-    let maintenance = election.set_maintenance(true).await;
+    let maintenance = election.handle().set_maintenance(true).await;
     assert!(matches!(maintenance, Err(RequestError::Unsupported { .. })), "{maintenance:?}");
-    assert!(!election.in_maintenance());
-    let refused = election.change_members(&MemberChange::Remove(id(2))).await;
+    assert!(!election.handle().in_maintenance());
+    let refused = election.handle().change_members(&MemberChange::Remove(id(2))).await;
     let refused = refused.expect_err("it has no lists").to_string();
     assert!(refused.contains("are those of the file"), "{refused}");
 }
@@ -345,7 +346,8 @@ fn a_configuration_that_cannot_be_is_refused() {
             .with_section(Timing { skew: Duration::ZERO, ..Timing::DEFAULT })
             .expect_err("no time-out"),
     ] {
-        assert!(!error.to_string().is_empty());
+        // What a `main` prints that returns it.
+        assert_eq!(format!("{error:?}"), error.to_string());
     }
 }
 

@@ -4,7 +4,6 @@ mod groups;
 mod library;
 mod members;
 mod persistence;
-mod processes;
 mod rivals;
 mod standing;
 mod stores;

@@ -1,7 +1,7 @@
 //! The members of a cluster are changed by a request to its leader, in a program that embeds nodes.
 
-use bellwether::config::MemberChange;
-use bellwether::status::StatusReport;
+use bellwether::MemberChange;
+use bellwether::StatusReport;
 use bellwether::{Config, Election, MembersError, RequestError};
 use bellwether_testbed::ports::free_port;
 use tokio::time::timeout;
@@ -56,7 +56,7 @@ impl Cluster {
     /// Waits until all that run follow one of them with this list.
     async fn leader(&self, config_epoch: u64) -> u16 {
         let agreed = || {
-            let all: Vec<_> = self.running.iter().map(|(_, node)| node.status()).collect();
+            let all: Vec<_> = self.running.iter().map(|(_, node)| node.handle().status()).collect();
             let leader = all[0].leader?;
             let same = |status: &StatusReport| {
                 status.leader == Some(leader) && status.config_epoch == config_epoch
@@ -67,12 +67,12 @@ impl Cluster {
     }
 
     async fn change(&self, leader: u16, change: MemberChange) -> Result<u64, MembersError> {
-        timeout(LIMIT, self.node(leader).change_members(&change)).await.expect("an answer")
+        timeout(LIMIT, self.node(leader).handle().change_members(&change)).await.expect("an answer")
     }
 
     /// Waits until this holds for the status of a node.
     async fn wait_for(&self, node: u16, holds: impl Fn(&StatusReport) -> bool) {
-        until("its status says so", || holds(&self.node(node).status())).await;
+        until("its status says so", || holds(&self.node(node).handle().status())).await;
     }
 
     fn add(&self, node: u16) -> MemberChange {
@@ -85,19 +85,19 @@ impl Cluster {
 async fn a_node_joins_and_the_leader_leaves() {
     let mut cluster = Cluster::new().await;
     let leader = cluster.leader(1).await;
-    let epoch = cluster.node(leader).status().epoch;
+    let epoch = cluster.node(leader).handle().status().epoch;
     let other = leader % 3 + 1;
     let answer = cluster.change(other, cluster.add(4)).await;
     let not = MembersError::Request(RequestError::NotLeading { node: id(other) });
     assert_eq!(answer, Err(not));
     assert_eq!(cluster.change(leader, cluster.add(4)).await, Ok(2));
-    let (list, next) = cluster.node(leader).lists();
+    let (list, next) = cluster.node(leader).handle().lists();
     assert_eq!((list.config_epoch, list.members.len(), next), (2, 4, None));
     assert!(list.awaited.iter().eq(&[id(4)]), "the leader has not met it: {list:?}");
     cluster.start(cluster.config(4)).await;
     assert_eq!(cluster.leader(3).await, leader, "it leads on, and has let it in");
-    assert!(cluster.node(leader).lists().0.awaited.is_empty());
-    let status = cluster.node(leader).status();
+    assert!(cluster.node(leader).handle().lists().0.awaited.is_empty());
+    let status = cluster.node(leader).handle().status();
     assert_eq!((status.epoch, status.members.len()), (epoch, 3));
 
     let leave = MemberChange::Remove(id(leader));
@@ -170,9 +170,9 @@ async fn changes_that_make_no_sense_are_refused() {
         let refused = cluster.change(leader, change).await.expect_err("no sense");
         assert!(refused.to_string().contains(part), "{refused}");
     }
-    cluster.node(leader).set_maintenance(true).await.expect("it can be asked");
+    cluster.node(leader).handle().set_maintenance(true).await.expect("it can be asked");
     let leave = MemberChange::Remove(id(leader));
     let refused = cluster.change(leader, leave).await.expect_err("in maintenance");
     assert!(refused.to_string().contains("end the maintenance first"), "{refused}");
-    assert_eq!(cluster.node(leader).lists().1, None);
+    assert_eq!(cluster.node(leader).handle().lists().1, None);
 }

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
-use bellwether::config::{Address, Credentials, StollerSection};
-use bellwether::protocol::stoller::Stoller;
-use bellwether::status::{StatusReport, query};
+use bellwether::internal::status::{StatusReport, query};
 use bellwether::storage::{Directory, Memory, Storage, StorageError};
+use bellwether::{Address, Credentials, StollerSection};
 use bellwether::{Config, Election, NodeId, Reason, Role, Stopped};
+use bellwether_core::protocol::stoller::Stoller;
 use bellwether_testbed::ports::free_port;
 use tokio::net::TcpListener;
 use tokio::time::timeout;

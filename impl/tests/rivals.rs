@@ -4,10 +4,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bellwether::protocol::bully::{self, Bully};
-use bellwether::status::Link;
+use bellwether::Link;
 use bellwether::storage::Memory;
 use bellwether::{Config, Election, Guard, Leadership, NodeId, Reason, Role, Timing};
+use bellwether_core::protocol::bully::{self, Bully};
 use bellwether_testbed::relay::{Gate, Relay};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -59,7 +59,7 @@ async fn sees(node: &Election, wanted: impl FnMut(&Leadership) -> bool) -> Leade
 
 /// The last changes of the node: their roles, leaders, reasons and rivals.
 fn last(node: &Election, changes: usize) -> Vec<(Role, Option<NodeId>, Reason, Option<NodeId>)> {
-    let all = node.history().since(0);
+    let all = node.handle().history().since(0);
     let last = &all[all.len() - changes..];
     last.iter().map(|change| (change.role, change.leader, change.reason, change.rival)).collect()
 }
@@ -70,7 +70,7 @@ async fn two_leaders_that_were_cut_off_both_learn_that_the_other_led_as_well() {
     let set = |gate| link.iter().for_each(|relay| relay.set(gate));
     let led = sees(&two, Leadership::is_self).await;
     sees(&one, Leadership::is_self).await;
-    assert_eq!([&one, &two].map(|node| node.status().counters.rivals), [0, 0]);
+    assert_eq!([&one, &two].map(|node| node.handle().status().counters.rivals), [0, 0]);
 
     set(Gate::Open);
     let follows = sees(&one, |now| now.leader == Some(id(2))).await;
@@ -85,19 +85,19 @@ async fn two_leaders_that_were_cut_off_both_learn_that_the_other_led_as_well() {
     assert_eq!((told.seq, told.reason, told.since), (led.seq + 1, led.reason, led.since));
     let rival = (Role::Leader, Some(id(2)), Reason::RIVAL_HEARD, Some(id(1)));
     assert_eq!(last(&two, 1), [rival]);
-    assert_eq!([&one, &two].map(|node| node.status().counters.rivals), [1, 1]);
-    assert_eq!(two.status().reason.as_deref(), led.reason.map(Reason::name));
+    assert_eq!([&one, &two].map(|node| node.handle().status().counters.rivals), [1, 1]);
+    assert_eq!(two.handle().status().reason.as_deref(), led.reason.map(Reason::name));
 
     // The node that led loses, and the other one's term is the same: it is told once.
     sleep(Duration::from_millis(500)).await;
-    assert_eq!([&one, &two].map(|node| node.status().counters.rivals), [1, 1]);
+    assert_eq!([&one, &two].map(|node| node.handle().status().counters.rivals), [1, 1]);
 
     // The next cut is another term of node 1, and the same of node 2.
     set(Gate::Reset);
     sees(&one, Leadership::is_self).await;
     set(Gate::Open);
     let again = sees(&one, |now| now.leader == Some(id(2)) && now.rivals == 2).await;
-    assert_eq!((again.role, two.status().counters.rivals), (Role::Follower, 1));
+    assert_eq!((again.role, two.handle().status().counters.rivals), (Role::Follower, 1));
 }
 
 /// Node 3 has longer leases than the promises of the others last. If it led, and were cut off, the
@@ -126,10 +126,11 @@ async fn a_node_whose_lease_outlasts_the_promises_of_the_others_does_not_lead() 
     let leads = |election: &Election| election.guard().as_ref().is_some_and(Guard::is_valid_now);
     until("node 2 leads", || leads(&two)).await;
     let follows = || three.leadership().now().leader == Some(id(2));
-    let refused = || three.status().members.iter().all(|member| member.link == Link::Refused);
+    let refused =
+        || three.handle().status().members.iter().all(|member| member.link == Link::Refused);
     until("node 3 follows it, or is refused", || follows() || refused()).await;
 
-    let _ = two.transfer(id(3)).await;
+    let _ = two.handle().transfer(id(3)).await;
     until("one leads", || [&one, &two, &three].into_iter().any(leads)).await;
     let says_why = async {
         while !refused() {

@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use bellwether::protocol::bully::{self, Bully};
-use bellwether::protocol::quorum::{Preemption, Timing};
 use bellwether::{Config, Election, NodeId, RequestError};
+use bellwether_core::protocol::bully::{self, Bully};
+use bellwether_core::protocol::quorum::{Preemption, Timing};
 use bellwether_testbed::ports::free_port;
 use tokio::time::sleep;
 
@@ -84,14 +84,14 @@ impl Three {
 async fn a_leader_hands_over_to_the_node_with_the_highest_priority_and_that_can_change() {
     let three = Three::new([200, 150, 100]).await;
     three.led_by(1).await;
-    let seen = three.node(3).status();
+    let seen = three.node(3).handle().status();
     let said: Vec<_> = seen.members.iter().map(|member| (member.priority, member.fit)).collect();
     assert_eq!(said, [(Some(200), Some(true)), (Some(150), Some(true))]);
     assert_eq!(seen.priority, 100);
     three.stays_led_by(1).await;
-    three.node(1).set_priority(10);
+    three.node(1).handle().set_priority(10);
     three.led_by(2).await;
-    assert_eq!(three.node(1).priority(), 10);
+    assert_eq!(three.node(1).handle().priority(), 10);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -99,12 +99,12 @@ async fn a_node_with_priority_0_leads_if_no_other_can_and_no_longer() {
     let three = Three::new([100, 100, 0]).await;
     three.led_by(2).await;
     for node in [1, 2] {
-        three.node(node).set_unfit("the disk is full").await.expect("it can be told");
+        three.node(node).handle().set_unfit("the disk is full").await.expect("it can be told");
     }
     three.led_by(3).await;
     // The one that is preferred is not fit.
     three.stays_led_by(3).await;
-    three.node(1).set_healthy(true).await.expect("it can be told");
+    three.node(1).handle().set_healthy(true).await.expect("it can be told");
     three.led_by(1).await;
 }
 
@@ -112,13 +112,14 @@ async fn a_node_with_priority_0_leads_if_no_other_can_and_no_longer() {
 async fn a_node_that_is_not_fit_or_was_asked_not_to_run_is_not_asked_to_lead() {
     let three = Three::new([100; 3]).await;
     three.led_by(3).await;
-    three.node(2).set_unfit("the disk is full").await.expect("it can be told");
-    three.node(1).freeze(LIMIT).await.expect("it can be asked");
-    let told =
-        |node: &Election| node.status().members.iter().all(|member| member.fit == Some(false));
+    three.node(2).handle().set_unfit("the disk is full").await.expect("it can be told");
+    three.node(1).handle().freeze(LIMIT).await.expect("it can be asked");
+    let told = |node: &Election| {
+        node.handle().status().members.iter().all(|member| member.fit == Some(false))
+    };
     until("it is told", || told(three.node(3))).await;
     let before = Instant::now();
-    let answer = three.node(3).transfer(id(2)).await;
+    let answer = three.node(3).handle().transfer(id(2)).await;
     // A node that is asked has five rounds for its answer.
     assert!(before.elapsed() < PATIENT.round * 4, "{:?}", before.elapsed());
     assert_eq!(three.node(3).leadership().now().leader, Some(id(3)));
@@ -126,13 +127,16 @@ async fn a_node_that_is_not_fit_or_was_asked_not_to_run_is_not_asked_to_lead() {
         panic!("{answer:?}");
     };
     assert_eq!(to, id(2));
-    assert_eq!(problem, "it says that it is not fit to lead, or was asked not to run");
-    let answer = three.node(3).transfer(id(1)).await;
+    assert_eq!(
+        problem,
+        "it says that it is not fit to lead, or was asked not to stand for election"
+    );
+    let answer = three.node(3).handle().transfer(id(1)).await;
     assert!(matches!(answer, Err(RequestError::Unreachable { .. })), "{answer:?}");
-    three.node(2).set_healthy(true).await.expect("it can be told");
-    let fits = |node: &Election| node.status().members[1].fit == Some(true);
+    three.node(2).handle().set_healthy(true).await.expect("it can be told");
+    let fits = |node: &Election| node.handle().status().members[1].fit == Some(true);
     until("it is told", || fits(three.node(3))).await;
-    three.node(3).transfer(id(2)).await.expect("it is fit again");
+    three.node(3).handle().transfer(id(2)).await.expect("it is fit again");
     three.led_by(2).await;
 }
 
@@ -143,16 +147,16 @@ async fn no_node_takes_over_in_maintenance_before_it_is_ended() {
         three.start(node).await;
     }
     three.led_by(3).await;
-    let report = three.node(2).set_maintenance(true).await.expect("it can be asked");
+    let report = three.node(2).handle().set_maintenance(true).await.expect("it can be asked");
     assert!(report.maintenance);
     assert_eq!((report.known, report.missing), (vec![id(2), id(3)], vec![id(1)]));
-    assert!(three.node(3).in_maintenance());
+    assert!(three.node(3).handle().in_maintenance());
     // The leader leads on; one that was down learns of it, and does not run.
     three.start(1).await;
     three.led_by(3).await;
     three.stays_led_by(3).await;
-    assert!(three.node(1).in_maintenance());
-    let status = three.node(1).status();
+    assert!(three.node(1).handle().in_maintenance());
+    let status = three.node(1).handle().status();
     assert!(status.maintenance);
     let problem = status.problem.expect("it is told");
     assert!(problem.contains("the cluster is in maintenance"), "{problem}");
@@ -166,17 +170,17 @@ async fn no_node_takes_over_in_maintenance_before_it_is_ended() {
     }
     for node in 1..=3 {
         three.start(node).await;
-        assert!(three.node(node).in_maintenance(), "{node}");
-        until("it is frozen", || three.node(node).measurements().frozen >= LIMIT).await;
-        three.node(node).freeze(Duration::from_millis(1)).await.expect("it can be asked");
-        let frozen = three.node(node).measurements().frozen;
+        assert!(three.node(node).handle().in_maintenance(), "{node}");
+        until("it is frozen", || three.node(node).handle().measurements().frozen >= LIMIT).await;
+        three.node(node).handle().freeze(Duration::from_millis(1)).await.expect("it can be asked");
+        let frozen = three.node(node).handle().measurements().frozen;
         assert!(frozen > LIMIT, "however short the time is: {frozen:?}");
     }
     three.stays_led_by(0).await;
-    let report = three.node(1).set_maintenance(false).await.expect("it can be asked");
+    let report = three.node(1).handle().set_maintenance(false).await.expect("it can be asked");
     assert_eq!((report.maintenance, report.missing), (false, vec![]));
     three.led_by(3).await;
-    assert_eq!(three.node(3).status().problem, None);
+    assert_eq!(three.node(3).handle().status().problem, None);
 }
 
 /// A decision that was made on one side of a cut reaches the other with the connection.
@@ -184,12 +188,12 @@ async fn no_node_takes_over_in_maintenance_before_it_is_ended() {
 async fn the_newest_decision_counts_wherever_it_was_made() {
     let mut three = Three::new([100; 3]).await;
     three.led_by(3).await;
-    three.node(3).set_maintenance(true).await.expect("it can be asked");
+    three.node(3).handle().set_maintenance(true).await.expect("it can be asked");
     three.stop(1).await;
-    three.node(2).set_maintenance(false).await.expect("it can be asked");
+    three.node(2).handle().set_maintenance(false).await.expect("it can be asked");
     three.start(1).await;
-    until("it learns", || !three.node(1).in_maintenance()).await;
-    assert!(!three.node(3).in_maintenance());
+    until("it learns", || !three.node(1).handle().in_maintenance()).await;
+    assert!(!three.node(3).handle().in_maintenance());
     three.stop(3).await;
     three.led_by(2).await;
 }

@@ -1,4 +1,4 @@
-//! What is printed fits the terminal, and gives a pipe one line for each row.
+//! What is printed fits the terminal, and where there is room, each row of a table is a line.
 
 use assert_cmd::Command;
 use bellwether_docs_runner::object_of;
@@ -76,10 +76,10 @@ fn tables_fit_a_terminal_and_break_no_word() {
 }
 
 #[test]
-fn a_pipe_gets_one_line_for_each_row() {
+fn a_wide_terminal_gets_one_line_for_each_row() {
     let dir = tempfile::tempdir().expect("a folder");
     let rows = |line: &str| {
-        let text = printed(dir.path(), line, None);
+        let text = printed(dir.path(), line, Some(500));
         let table = text.lines().skip_while(|line| !line.starts_with('╞')).skip(1);
         table.take_while(|line| line.starts_with('│')).count()
     };

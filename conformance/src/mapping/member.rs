@@ -6,9 +6,9 @@ use super::{
 };
 use crate::shelled::Shelled;
 use bellwether_bridge::program::Refusal;
-use bellwether_core::member::{Command, Deadline, Deferred, Event, ProgramView, Setup};
+use bellwether_core::member::{AfterPersist, Command, Deadline, Event, ProgramView, Setup};
 use bellwether_core::protocol::{
-    self, Belief, Config, Context, Core, Epoch, Input, MemberError, Members, Node, NodeId, Reason,
+    Belief, Config, Context, Core, Epoch, Input, MemberError, Members, Node, NodeId, Reason,
     Request, Role, Time,
 };
 use bellwether_core::trace::{Received, Sent};
@@ -85,7 +85,7 @@ pub fn abstraction(program: &Shelled<Baton>) -> spec::Process {
         Some(false) => spec::Resume::Waits,
         Some(true) => spec::Resume::Due,
     };
-    let gate = match member.asks() {
+    let gate = match member.pending_preparation() {
         Some(ask) => spec::Gate::Asked(spec_reason(ask.reason)),
         None if member.is_prepared() => spec::Gate::Open,
         None => spec::Gate::Away,
@@ -95,19 +95,19 @@ pub fn abstraction(program: &Shelled<Baton>) -> spec::Process {
         holder: known.holder,
         leads: core.leads(),
         saving: program.saving().copied().map(stable),
-        ready: steps(member.unsaved().ready()),
-        next: member.unsaved().state().copied().map(stable),
-        behind: steps(member.unsaved().behind()),
+        ready: steps(member.queue().ready()),
+        next: member.queue().state().copied().map(stable),
+        behind: steps(member.queue().behind()),
         late: !core.is_healthy(),
         program: program_view(member.view()),
         gate,
-        withdrawn: member.is_withdrawn(),
+        withdrawn: member.is_silenced_by_disk(),
         resume,
         unannounced: member.unannounced().map(spec_reason),
         works: program.works(),
         ending: member.awaits_work(),
         deferred: deferred_events(member.deferred_events()),
-        silent: resume != spec::Resume::NotDue || member.is_withdrawn(),
+        silent: resume != spec::Resume::NotDue || member.is_silenced_by_disk(),
     }
 }
 
@@ -265,6 +265,7 @@ fn ignored_fields() -> &'static [(&'static str, &'static str)] {
         ("seq", COUNTS),
         ("attempts", COUNTS),
         ("number", COUNTS),
+        ("preparations", COUNTS),
         ("generation", COUNTS),
         ("own", COUNTS),
         ("lost", PAST),
@@ -313,21 +314,16 @@ fn program_view(view: &ProgramView) -> spec::ProgramView {
 }
 
 /// What waits for a state: at most one message, and then at most one leadership.
-fn steps<'a>(waiting: impl Iterator<Item = &'a Deferred<Message>>) -> spec::Steps {
+fn steps<'a>(waiting: impl Iterator<Item = &'a AfterPersist<Message>>) -> spec::Steps {
     let mut steps = spec::Steps::default();
     for step in waiting {
         match step {
-            &Deferred::Send(Sent { to, message: Message::Entrust(epoch), .. }) => {
+            &AfterPersist::Send(Sent { to, message: Message::Entrust(epoch), .. }) => {
                 let message = spec::Message::Entrust(small(epoch));
                 steps.send = process_id(to).map(|to| (to, message));
             }
-            &Deferred::Lead(protocol::Event::RoleChanged { reason, .. }) => {
-                steps.lead = Some(spec_reason(reason));
-            }
-            Deferred::Lead(
-                protocol::Event::Ignored { .. } | protocol::Event::RivalHeard { .. },
-            )
-            | Deferred::Change(_) => {}
+            &AfterPersist::Lead(reason) => steps.lead = Some(spec_reason(reason)),
+            AfterPersist::Change(_) => {}
         }
     }
     steps

@@ -20,9 +20,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use bellwether::config::Overrides;
-use bellwether::protocol::quorum::Quorum;
-use bellwether::{Config, Election};
+use bellwether::{Config, Election, Overrides};
 use clap::Parser;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -114,7 +112,7 @@ async fn run(
 ) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let overrides = Overrides { node: bellwether::NodeId::new(node), ..Overrides::default() };
-    let (config, _) = Config::<Quorum>::load(config, overrides)?;
+    let (config, _) = <Config>::load(config, overrides)?;
     let election = Arc::new(Election::join(config).await?);
     let stop = Arc::new(AtomicBool::new(false));
     // The databases block: they have a thread of their own, and the election goes on beside it.

@@ -12,10 +12,24 @@
 //!   its client;
 //! - [`trace`]: what a node writes about its own steps.
 //!
-//! Three programs surround these state machines. The library and daemon `bellwether` gives them
-//! tokio, a disk and a network, and shows all of this crate as its own: a service that takes part
-//! in elections depends on that one. `bellwether-bridge` compares them with their specifications,
-//! transition by transition. `bellwether-sim` runs them on a virtual network with virtual clocks.
+//! Three programs surround these state machines. The library `bellwether` gives them tokio, a disk
+//! and a network: a service that takes part in elections depends on that one. `bellwether-bridge`
+//! compares them with their specifications, transition by transition. `bellwether-sim` runs them on
+//! a virtual network with virtual clocks. A program that has a loop, a network and a disk of its own
+//! drives a [`Member`](member::Member) itself: `examples/drive.rs` does that in 80 lines.
+
+/// Lets the `Debug` of errors read like their `Display`: a `main` that returns an error prints it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! debug_as_display {
+    ($($error:ty),+ $(,)?) => {
+        $(impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        })+
+    };
+}
 
 pub mod detector;
 pub mod member;
@@ -24,3 +38,10 @@ pub mod store;
 #[cfg(test)]
 mod stories;
 pub mod trace;
+
+debug_as_display!(
+    member::RequestError,
+    protocol::MemberError,
+    store::HolderError,
+    store::StoreError
+);

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use bellwether::protocol::Time;
+use bellwether_core::protocol::Time;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Bernoulli, Distribution, Exp, LogNormal, Normal, Uniform};

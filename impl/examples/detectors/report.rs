@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use bellwether::detector::SettingsError;
-use bellwether::protocol::Time;
+use bellwether_core::detector::SettingsError;
+use bellwether_core::protocol::Time;
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::network::{Kind, trace};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bellwether::protocol::Time;
+use bellwether_core::protocol::Time;
 use bellwether_docs_runner::is_shown;
 
 use crate::network::{Heartbeat, INTERVAL, Kind, trace};

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use bellwether::detector::adaptive::{self, Adaptive};
-use bellwether::detector::fixed::{self, Fixed};
-use bellwether::detector::phi::{self, Phi};
-use bellwether::detector::quality::{Accuracy, detection_time};
-use bellwether::detector::{Detector, SettingsError};
-use bellwether::protocol::Time;
+use bellwether_core::detector::adaptive::{self, Adaptive};
+use bellwether_core::detector::fixed::{self, Fixed};
+use bellwether_core::detector::phi::{self, Phi};
+use bellwether_core::detector::quality::{Accuracy, detection_time};
+use bellwether_core::detector::{Detector, SettingsError};
+use bellwether_core::protocol::Time;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 

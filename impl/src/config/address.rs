@@ -40,12 +40,17 @@ impl Address {
     /// `localhost` may be any machine's.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        let host = self.0.rsplit_once(':').map_or("", |(host, _)| host);
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        match bare.parse::<std::net::IpAddr>() {
+        match self.host().parse::<std::net::IpAddr>() {
             Ok(address) => address.to_canonical().is_loopback(),
-            Err(_) => host.eq_ignore_ascii_case("localhost"),
+            Err(_) => self.host().eq_ignore_ascii_case("localhost"),
         }
+    }
+
+    /// Returns the host name or the IP address, without brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        let host = self.0.rsplit_once(':').map_or("", |(host, _)| host);
+        host.trim_start_matches('[').trim_end_matches(']')
     }
 }
 

@@ -10,7 +10,7 @@ use crate::protocol::{MemberError, Members, NodeId};
 use crate::store::HolderError;
 
 /// The problem with a configuration, with the remedy.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The file cannot be read.

@@ -1,12 +1,11 @@
-//! The keys of a section whose values are settings, and how these are written: of the sections of
-//! the protocols, and of `[detector]`.
+//! The keys of a section. The macro `section` declares a section with its flags and variables; the
+//! sections of the protocols and `[detector]` are lists of [`Field`]s.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bellwether_stores::address::StoreAddress;
 use humantime::format_duration;
-use serde::{Deserialize, Deserializer};
 
 use crate::detector::{Detection, Settings};
 use crate::protocol::quorum::Preemption;
@@ -58,14 +57,72 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Reads a length of time from a file.
-pub(super) fn time<'de, D, T>(value: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: From<Duration>,
-{
-    let time = super::duration(&String::deserialize(value)?);
-    time.map(T::from).map_err(serde::de::Error::custom)
+/// Declares a section as a type, and each of its keys once: the text, which is also the help of the
+/// flag; the type; the flag and the name of its value; the variable; and further attributes of the
+/// argument. The id of the argument is the path of the key. Fields in a second block have arguments
+/// of their own.
+macro_rules! section {
+    (
+        $(#[$($about:tt)*])*
+        pub struct $name:ident in $section:literal, $heading:literal {
+            $(
+                $(#[$($attribute:tt)*])*
+                $key:ident: $type:ty =
+                    $flag:literal, $value:literal, $variable:literal $(, $more:ident = $how:expr)*;
+            )+
+        }
+        $({ $($other:tt)+ })?
+    ) => {
+        $(#[$($about)*])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "flags", derive(clap::Args))]
+        #[serde(default)]
+        pub struct $name {
+            $(
+                $(#[$($attribute)*])*
+                #[cfg_attr(feature = "flags", arg(
+                    id = concat!($section, stringify!($key)),
+                    long = $flag,
+                    value_name = $value,
+                    env = $variable,
+                    help_heading = $heading
+                    $(, $more = $how)*
+                ))]
+                pub $key: $type,
+            )+
+            $($($other)+)?
+        }
+    };
+}
+pub(super) use section;
+
+/// A length of time in a file.
+pub(super) mod time {
+    use std::time::Duration;
+
+    use humantime::format_duration;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(in crate::config) fn deserialize<'de, D, T>(value: D) -> Result<T, D::Error>
+    where
+        D: Deserializer<'de>,
+        T: From<Duration>,
+    {
+        let time = crate::config::duration(&String::deserialize(value)?);
+        time.map(T::from).map_err(serde::de::Error::custom)
+    }
+
+    pub(in crate::config) fn serialize<S, T>(time: &T, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        S: Serializer,
+        T: Copy + Into<Option<Duration>>,
+    {
+        let time: Option<Duration> = (*time).into();
+        match time {
+            Some(time) => serializer.collect_str(&format_duration(time)),
+            None => serializer.serialize_none(),
+        }
+    }
 }
 
 /// The lines of a section that must be the same on every node, with these fields.

@@ -15,15 +15,16 @@ use std::time::Duration;
 
 use bellwether_stores::address::without_password;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use self::settings::FileLog;
-pub use self::settings::{HttpSettings, Levels, Log, LogFormat, SecuritySettings};
+pub use self::settings::{Levels, Log, LogFormat, LogSettings, SecuritySettings, StorageSettings};
 pub use self::store::LeaseStores;
-use self::values::Mistake;
+use self::values::{Mistake, keys_of};
 pub use self::write::reference;
-use self::write::{SECTIONS, TOP, listed};
+use self::write::{listed, sections};
+use super::fields::section;
 use super::groups::GroupNames;
 use super::sections::Preference;
 use super::{
@@ -41,36 +42,63 @@ const NEEDED: &str = "write `cluster = \"NAME\"` at the top, the same on every n
                       section [members] with a line `ID = \"HOST:PORT\"` for each node, this one \
                       included";
 
-/// The settings of flags and environment; they count more than the file. A relative path begins in
-/// the working directory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overrides {
-    /// The protocol to run.
-    pub protocol: Option<String>,
-    /// The member that this node is.
-    pub node: Option<NodeId>,
-    /// The address on which to listen.
-    pub listen: Option<Address>,
-    /// The members that only observe.
-    pub observers: Option<Vec<NodeId>>,
-    /// The members that vote and never lead.
-    pub witnesses: Option<Vec<NodeId>>,
-    /// The keys of the protocol's section and their values.
-    pub settings: Vec<(String, String)>,
-    /// The directory in which to keep durable state.
-    pub directory: Option<String>,
-    /// The settings of the security, by which the nodes know each other.
-    pub security: SecuritySettings,
-    /// The settings of the HTTP server, which reports the status of the node.
-    pub http: HttpSettings,
-    /// The settings of the network: how long connections may take, and what is made of their ends.
-    pub network: NetworkSettings,
-    /// The levels from which on lines are logged.
-    pub log_levels: Option<Levels>,
-    /// The format of the log.
-    pub log_format: Option<LogFormat>,
-    /// The file to which the node writes its steps.
-    pub trace: Option<String>,
+section! {
+    /// The settings of flags and environment; they count more than the file. A relative path begins
+    /// in the working directory.
+    pub struct Overrides in "", "Node" {
+        /// Which protocol to run, if not quorum; the same on every node
+        protocol: Option<String> = "protocol", "NAME", "BELLWETHER_PROTOCOL";
+        /// Which of the members this node is
+        node: Option<NodeId> = "node", "ID", "BELLWETHER_NODE";
+        /// Where to listen, if not at the node's own address under [members]
+        #[allow(rustdoc::broken_intra_doc_links)]
+        listen: Option<Address> = "listen", "HOST:PORT", "BELLWETHER_LISTEN",
+            hide_short_help = true;
+        /// The members that only observe, as in 4,5; the same on every node
+        observers: Option<Vec<NodeId>> = "observers", "IDS", "BELLWETHER_OBSERVERS",
+            value_delimiter = ',', hide_short_help = true;
+        /// The members that vote and never lead, as in 3; the same on every node
+        witnesses: Option<Vec<NodeId>> = "witnesses", "IDS", "BELLWETHER_WITNESSES",
+            value_delimiter = ',', hide_short_help = true;
+    }
+    {
+        /// A key of the protocol's section and its value, as in skew=200ms; may be repeated
+        #[cfg_attr(feature = "flags", arg(
+            id = "set", long = "set", value_name = "KEY=VALUE", env = "BELLWETHER_SET",
+            value_parser = setting, value_delimiter = ',', help_heading = "Node"
+        ))]
+        #[serde(skip)]
+        pub settings: Vec<(String, String)>,
+        /// The store of the lease, for the protocol lease: an address, as in sqlite:FILE, or the id
+        /// of a member
+        #[cfg_attr(feature = "flags", arg(
+            id = "lease.store", long = "store", value_name = "STORE", env = "BELLWETHER_STORE",
+            help_heading = "Node", hide_short_help = true
+        ))]
+        #[serde(skip)]
+        pub store: Option<String>,
+        /// The place of durable state.
+        #[cfg_attr(feature = "flags", command(flatten))]
+        pub storage: StorageSettings,
+        /// The security, by which the nodes know each other.
+        #[cfg_attr(feature = "flags", command(flatten))]
+        pub security: SecuritySettings,
+        /// The HTTP server, which reports the status of the node.
+        #[cfg_attr(feature = "flags", command(flatten))]
+        pub http: Http,
+        /// The network: how long connections may take, and what is made of their ends.
+        #[cfg_attr(feature = "flags", command(flatten))]
+        pub network: NetworkSettings,
+        /// The log and the trace.
+        #[cfg_attr(feature = "flags", command(flatten))]
+        pub log: LogSettings,
+    }
+}
+
+#[cfg(feature = "flags")]
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, as in skew=200ms")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
 /// The place that a configuration is from.
@@ -128,19 +156,20 @@ impl Unlisted {
     /// # Errors
     ///
     /// The first thing that is wrong, with the remedy.
-    pub fn config(&self, mut overrides: Overrides) -> Result<(Config<Lease>, Log), Error> {
-        paths::of_overrides(&mut overrides);
-        let Overrides { http, network, log_levels, log_format, trace, settings, .. } = overrides;
+    pub fn config(&self, overrides: Overrides) -> Result<(Config<Lease>, Log), Error> {
+        let text = format!("cluster = \"{}\"\nmembers = {{}}\n", self.name);
+        let source = Source::new(PathBuf::new(), String::new(), text, overrides)?;
+        let Sections { file, .. } = source.sections()?;
         let durations = self.keep.map_or(Durations::DEFAULT, Durations::kept_for);
         let mut section = LeaseSection { durations, ..LeaseSection::default() };
-        set_all::<Lease>(&mut section, &settings)?;
-        let mut config = Config::unlisted(self.name.clone(), self.label.clone(), section)?;
+        set_all::<Lease>(&mut section, &source.overrides.settings)?;
+        let mut config = Config::unlisted(file.cluster, self.label.clone(), section)?;
         let check = self.check.iter().map(|name| paths::program(paths::HERE, name)).collect();
         config.health = Health { check, ..Health::default() };
-        config.http = http.resolve(config.node);
-        config.network = network;
-        config.trace = trace.map(|trace| path_of::<Lease>(config.node, &trace));
-        Ok((config.checked()?, FileLog::default().resolve(log_levels, log_format)))
+        config.http = file.http.of_node(config.node);
+        config.network = file.network;
+        config.trace = file.log.trace.as_deref().map(|path| path_of::<Lease>(config.node, path));
+        Ok((config.checked()?, file.log.resolve()))
     }
 }
 
@@ -152,12 +181,15 @@ pub struct Source {
     folder: String,
     text: String,
     overrides: Overrides,
+    /// The overrides as a file has them.
+    flags: String,
 }
 
 #[derive(Debug, Deserialize)]
 struct File {
     cluster: ClusterId,
     protocol: Option<String>,
+    timing: Option<String>,
     node: Option<NodeNumber>,
     listen: Option<Address>,
     #[serde(default)]
@@ -165,17 +197,20 @@ struct File {
     #[serde(default)]
     witnesses: Vec<NodeNumber>,
     priority: Option<Priority>,
-    #[serde(default, deserialize_with = "super::fields::time")]
+    #[serde(default, deserialize_with = "super::fields::time::deserialize")]
     preempt_delay: Option<Duration>,
     members: BTreeMap<MemberKey, Address>,
     #[serde(default)]
-    storage: FileStorage,
+    storage: StorageSettings,
     #[serde(default)]
     security: SecuritySettings,
     #[serde(default)]
-    http: HttpSettings,
+    http: Http,
     #[serde(default)]
     network: NetworkSettings,
+    /// This section has a reader of its own.
+    #[serde(rename = "detector")]
+    _detector: Option<IgnoredAny>,
     #[serde(default)]
     hooks: Hooks,
     #[serde(default)]
@@ -183,12 +218,13 @@ struct File {
     #[serde(default)]
     groups: GroupNames,
     #[serde(default)]
-    log: FileLog,
+    log: LogSettings,
 }
 
-#[derive(Debug, Default, Deserialize)]
-struct FileStorage {
-    directory: Option<String>,
+impl File {
+    fn node(&self) -> Result<NodeId, Error> {
+        self.node.as_ref().map(|node| node.0).ok_or(Error::NoNode)
+    }
 }
 
 /// A node id that stands as a number: `node = 3`.
@@ -250,6 +286,8 @@ struct Sections<'t> {
     file: File,
     /// Where the name of the protocol stands.
     protocol_place: Option<Range<usize>>,
+    /// Where the name of its durations stands.
+    timing_place: Range<usize>,
     detection: Detection,
     protocols: BTreeMap<&'static str, DeTable<'t>>,
 }
@@ -272,7 +310,7 @@ impl Source {
     /// # Errors
     ///
     /// [`Error::Read`] when it cannot be read, [`Error::Parse`] when it is too large.
-    pub fn read(path: &Path, mut overrides: Overrides) -> Result<Self, Error> {
+    pub fn read(path: &Path, overrides: Overrides) -> Result<Self, Error> {
         let path = path.to_owned();
         let mut text = String::new();
         let read = std::fs::File::open(&path).and_then(|file| {
@@ -284,12 +322,21 @@ impl Source {
                 let problem = format!("larger than {LARGEST} bytes: this is no configuration");
                 Err(Error::Parse { path, problem })
             }
-            Ok((_, folder)) => {
-                paths::of_overrides(&mut overrides);
-                Ok(Self { path, folder, text, overrides })
-            }
+            Ok((_, folder)) => Self::new(path, folder, text, overrides),
             Err(cause) => Err(Error::Read { path, cause }),
         }
+    }
+
+    fn new(
+        path: PathBuf,
+        folder: String,
+        text: String,
+        mut overrides: Overrides,
+    ) -> Result<Self, Error> {
+        paths::of_settings(&mut overrides);
+        let flags = toml::to_string(&overrides)
+            .map_err(|error| Error::Setting { problem: format!("a flag: {error}") })?;
+        Ok(Self { path, folder, text, overrides, flags })
     }
 
     /// Returns the name of the protocol that is asked for; the recommended one's if none is.
@@ -300,14 +347,11 @@ impl Source {
     /// [`Error::Setting`] when a flag does.
     pub fn protocol(&self) -> Result<&'static str, Error> {
         let Sections { file, protocol_place, .. } = self.sections()?;
-        let (name, place) = match (&self.overrides.protocol, &file.protocol) {
-            (Some(name), _) => (name.as_str(), None),
-            (None, Some(name)) => (name.as_str(), protocol_place),
-            (None, None) => return Ok(Recommended::NAME),
-        };
+        let Some(name) = file.protocol.as_deref() else { return Ok(Recommended::NAME) };
+        let place = protocol_place.filter(|_| self.overrides.protocol.is_none());
         let known = NAMES.iter().find(|&&known| known == name);
         known.copied().ok_or_else(|| {
-            let problem = values::unknown("protocol", name, "", NAMES);
+            let problem = values::unknown_protocol(name);
             match place {
                 Some(place) => self.wrong(Mistake::here(place, problem)),
                 None => Error::Setting { problem },
@@ -323,12 +367,22 @@ impl Source {
     /// it does not say which member the node is.
     pub fn address(&self) -> Result<Address, Error> {
         let Sections { file, .. } = self.sections()?;
-        let node = self.node(&file)?;
+        let node = file.node()?;
         if let Some(address) = file.members.get(&MemberKey(node)) {
             return Ok(address.clone());
         }
         let members = Members::new(file.members.keys().map(|key| key.0))?;
         Err(MemberError::NotAMember { node, members }.into())
+    }
+
+    /// Returns the address of each member of the file, whatever it runs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parse`] when the file makes no sense.
+    pub fn members(&self) -> Result<BTreeMap<NodeId, Address>, Error> {
+        let Sections { file, .. } = self.sections()?;
+        Ok(file.members.into_iter().map(|(key, address)| (key.0, address)).collect())
     }
 
     /// Returns the credentials of the node, whatever it runs: they prove to it that a program may
@@ -339,8 +393,8 @@ impl Source {
     /// As [`Source::address`], and [`Error::Security`] when the security cannot be had.
     pub fn credentials(&self) -> Result<Credentials, Error> {
         let Sections { file, .. } = self.sections()?;
-        let node = self.node(&file)?;
-        let security = self.overrides.security.clone().or(file.security).resolve(node)?;
+        let node = file.node()?;
+        let security = file.security.resolve(node)?;
         Ok(security.load(&file.cluster)?.asking(node))
     }
 
@@ -351,13 +405,8 @@ impl Source {
     /// As [`Source::address`].
     pub fn http(&self) -> Result<Http, Error> {
         let Sections { file, .. } = self.sections()?;
-        let node = self.node(&file)?;
-        Ok(self.overrides.http.clone().or(file.http).resolve(node))
-    }
-
-    fn node(&self, file: &File) -> Result<NodeId, Error> {
-        let node = self.overrides.node.or(file.node.as_ref().map(|node| node.0));
-        node.ok_or(Error::NoNode)
+        let node = file.node()?;
+        Ok(file.http.of_node(node))
     }
 
     /// Returns the configuration of a node that runs the protocol `C`.
@@ -366,19 +415,19 @@ impl Source {
     ///
     /// The first thing that is wrong, with the place and the remedy.
     pub fn config<C: Runnable>(&self) -> Result<(Config<C>, Log), Error> {
-        let Sections { file, detection, mut protocols, .. } = self.sections()?;
-        let asked = self.overrides.protocol.as_ref().or(file.protocol.as_ref());
-        if let Some(asked) = asked.filter(|&asked| asked != C::NAME) {
+        let Sections { file, timing_place, detection, mut protocols, .. } = self.sections()?;
+        if let Some(asked) = file.protocol.as_ref().filter(|&asked| asked != C::NAME) {
             return Err(Error::OtherProtocol { asked: asked.clone(), runs: C::NAME });
         }
-        let node = self.node(&file)?;
-        let Overrides { listen, observers, witnesses, .. } = &self.overrides;
-        let Overrides { directory, log_levels, log_format, .. } = &self.overrides;
-        let section = self.section::<C>(protocols.remove(C::NAME))?;
-        let security = self.overrides.security.clone().or(file.security).resolve(node)?;
-        let directory = directory.clone().or(file.storage.directory);
-        let trace = self.overrides.trace.clone().or_else(|| file.log.trace.clone());
-        let path = |text: String| path_of::<C>(node, &text);
+        let node = file.node()?;
+        let default = match &file.timing {
+            Some(name) => preset::<C>(name)
+                .map_err(|problem| self.wrong(Mistake::here(timing_place, problem)))?,
+            None => C::Section::default(),
+        };
+        let section = self.section::<C>(default, protocols.remove(C::NAME))?;
+        let security = file.security.resolve(node)?;
+        let path = |text: &String| path_of::<C>(node, text);
         let placed = |error| self.at_its_place(error);
         let listed = |nodes: &[NodeNumber]| nodes.iter().map(|node| node.0).collect();
         let mut config = Config::<C>::assemble(
@@ -386,29 +435,32 @@ impl Source {
             node,
             section,
             file.members.into_iter().map(|(key, address)| (key.0, address)).collect(),
-            observers.clone().unwrap_or_else(|| listed(&file.observers)),
-            witnesses.clone().unwrap_or_else(|| listed(&file.witnesses)),
+            listed(&file.observers),
+            listed(&file.witnesses),
             None,
         )
         .map_err(placed)?;
-        config.listen = listen.clone().or(file.listen).or(config.listen);
-        config.directory = directory.map(path);
+        config.listen = file.listen.or(config.listen);
+        config.directory = file.storage.directory.as_ref().map(path);
         config.detection = detection;
         config.security = security;
-        config.http = self.overrides.http.clone().or(file.http).resolve(node);
-        config.network = self.overrides.network.or(file.network);
+        config.http = file.http.of_node(node);
+        config.network = file.network;
         config.hooks = file.hooks;
         config.health = file.health;
         config.groups = file.groups;
         config.preference = preference(file.priority, file.preempt_delay);
-        config.trace = trace.map(path);
+        config.trace = file.log.trace.as_ref().map(path);
         let config = config.checked().map_err(placed)?;
-        Ok((config, file.log.resolve(log_levels.clone(), *log_format)))
+        Ok((config, file.log.resolve()))
     }
 
     /// The section of the protocol `C`, and what counts more than it.
-    fn section<C: Runnable>(&self, table: Option<DeTable<'_>>) -> Result<C::Section, Error> {
-        let mut section = C::Section::default();
+    fn section<C: Runnable>(
+        &self,
+        mut section: C::Section,
+        table: Option<DeTable<'_>>,
+    ) -> Result<C::Section, Error> {
         if let Some(table) = table {
             values::read(table, C::NAME, C::fields(&mut section))
                 .map_err(|mistake| self.wrong(mistake))?;
@@ -427,7 +479,9 @@ impl Source {
         let root = root.map_err(|error| Mistake::syntax(&self.text, &error))?;
         let span = root.span();
         let mut root = root.into_inner();
-        if let Some((key, _)) = root.get_key_value("timing") {
+        if let Some((key, _)) = root.get_key_value("timing")
+            && table(&root, "timing").is_ok()
+        {
             let names = NAMES.join("], [");
             let problem = format!(
                 "[timing] has become the section of the protocol that it is for: rename it to \
@@ -435,7 +489,7 @@ impl Source {
             );
             return Err(Mistake::here(key.span(), problem));
         }
-        values::check(&root, "", &[&TOP[..], NAMES].concat())?;
+        values::check(&root, "", &[keys_of::<File>(), NAMES].concat())?;
         paths::of_file(&mut root, &self.folder);
         let mut protocols = BTreeMap::new();
         for &name in NAMES {
@@ -448,12 +502,17 @@ impl Source {
         let detection =
             take_table(&mut root, "detector")?.map(values::read_detector).transpose()?;
         table(&root, "members")?;
-        for (section, known) in SECTIONS {
+        for (section, known, _) in sections() {
             if let Some(table) = table(&root, section)? {
                 values::check(table, section, known)?;
             }
         }
         let protocol_place = root.get("protocol").map(Spanned::span);
+        let flags = DeTable::parse(&self.flags);
+        let mut flags = flags.map_err(|error| Mistake::syntax(&self.flags, &error))?.into_inner();
+        paths::of_file(&mut flags, paths::HERE);
+        count_more(flags, &mut root);
+        let timing_place = root.get("timing").map(Spanned::span).unwrap_or_default();
         let file = toml::Deserializer::from(Spanned::new(span, root));
         let file: File = serde_path_to_error::deserialize(file).map_err(|error| {
             let place = error.inner().span().unwrap_or_default();
@@ -464,12 +523,27 @@ impl Source {
             }
         })?;
         let detection = detection.unwrap_or_default();
-        Ok(Sections { file, protocol_place, detection, protocols })
+        Ok(Sections { file, protocol_place, timing_place, detection, protocols })
     }
 
     fn wrong(&self, mistake: Mistake) -> Error {
         Error::Parse { path: self.path.clone(), problem: mistake.tell(&self.text) }
     }
+}
+
+/// The section of the protocol `C` with durations of this name.
+fn preset<C: Runnable>(name: &str) -> Result<C::Section, String> {
+    let presets = C::presets();
+    if presets.is_empty() {
+        let protocol = C::NAME;
+        return Err(format!(
+            "protocol {protocol} has no `timing`: remove it, and set the keys under [{protocol}]"
+        ));
+    }
+    let names: Vec<&str> = presets.iter().map(|(known, _)| *known).collect();
+    let problem = values::unknown("timing", name, "", &names);
+    let named = presets.into_iter().find(|(known, _)| *known == name);
+    named.map(|(_, section)| section).ok_or(problem)
 }
 
 /// Sets keys of the section of the protocol `C`.
@@ -546,6 +620,19 @@ fn table<'t, 'd>(of: &'t DeTable<'d>, name: &str) -> Result<Option<&'t DeTable<'
     match value.get_ref() {
         DeValue::Table(table) => Ok(Some(table)),
         _ => Err(Mistake::no_table(value.span(), name)),
+    }
+}
+
+/// Puts the values of flags in the place of those of a file.
+fn count_more<'t>(flags: DeTable<'t>, file: &mut DeTable<'t>) {
+    for (key, mut value) in flags {
+        if let Some(DeValue::Table(section)) = file.get_mut(&**key.get_ref()).map(Spanned::get_mut)
+            && let DeValue::Table(flags) = value.get_mut()
+        {
+            section.extend(std::mem::take(flags));
+        } else {
+            file.insert(key, value);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Config, Digest, Error, Runnable, digest, protocols};
 use crate::protocol::ClusterId;
@@ -15,10 +15,10 @@ use crate::storage::Owner;
 /// The name of a group: 1 to 64 letters, digits, dots, dashes and underscores.
 ///
 /// ```
-/// use bellwether::config::GroupName;
+/// use bellwether::GroupName;
 /// assert_eq!("orders-17".parse::<GroupName>()?.as_str(), "orders-17");
 /// assert!("orders/17".parse::<GroupName>().is_err());
-/// # Ok::<(), bellwether::config::Error>(())
+/// # Ok::<(), bellwether::ConfigError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupName(Arc<str>);
@@ -66,11 +66,10 @@ impl FromStr for GroupName {
 pub(super) struct GroupNames(Arc<[GroupName]>);
 
 /// The section as a file has it.
-#[derive(Debug, Deserialize)]
-struct Section {
-    #[serde(default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Section {
     names: Vec<String>,
-    #[serde(default)]
     count: usize,
 }
 
@@ -144,7 +143,7 @@ impl<C: Runnable> Config<C> {
     /// use bellwether::Config;
     /// let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
     /// let config = Config::new("orders", 2, members)?.with_groups(["north", "south"])?;
-    /// # Ok::<(), bellwether::config::Error>(())
+    /// # Ok::<(), bellwether::ConfigError>(())
     /// ```
     ///
     /// # Errors

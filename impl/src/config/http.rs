@@ -7,34 +7,62 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
+use super::fields::section;
 use super::security::expiry::CertificateUse;
 use super::security::tls::{self, Certificates};
 use super::{Address, Error, security};
+#[cfg(feature = "config-file")]
+use crate::protocol::NodeId;
 
 /// The smallest length of a token, in bytes.
 pub const SHORTEST_TOKEN: usize = 16;
 
-/// The HTTP server of a node: where it reports its status, and what it takes to ask something of
-/// it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Http {
-    /// The address on which to listen; `None` if the node does not listen.
-    pub listen: Option<Address>,
-    /// The path of the file with the token.
-    pub token_file: Option<PathBuf>,
-    /// The path of the file with the certificate that is shown; without one, HTTP is not encrypted.
-    pub certificate_file: Option<PathBuf>,
-    /// The path of the file with the private key of the certificate.
-    pub key_file: Option<PathBuf>,
-    /// The path of the file with the authorities whose certificates let a process ask something of
-    /// the node. Without these and a token, nothing can be asked of it.
-    pub client_ca_file: Option<PathBuf>,
-    /// Whether the token may be sent to other machines without encryption.
-    pub allow_plain: bool,
+section! {
+    /// The HTTP server of a node: where it reports its status, and what it takes to ask something of
+    /// it. A path in a configuration has `{node}` in the place of the id.
+    #[non_exhaustive]
+    pub struct Http in "http.", "HTTP" {
+        /// Where to say by HTTP how the node is
+        listen: Option<Address> = "http", "HOST:PORT", "BELLWETHER_HTTP";
+        /// The token that lets a process ask something of the node by HTTP; {node} is replaced
+        token_file: Option<PathBuf> = "token-file", "FILE", "BELLWETHER_TOKEN_FILE",
+            value_parser = text_path, hide_short_help = true;
+        /// The certificate to show by HTTP; {node} is replaced
+        certificate_file: Option<PathBuf> =
+            "http-certificate-file", "FILE", "BELLWETHER_HTTP_CERTIFICATE_FILE",
+            value_parser = text_path, hide_short_help = true;
+        /// Its private key; {node} is replaced
+        key_file: Option<PathBuf> = "http-key-file", "FILE", "BELLWETHER_HTTP_KEY_FILE",
+            value_parser = text_path, hide_short_help = true;
+        /// The authorities whose certificates let a process ask something of the node by HTTP
+        client_ca_file: Option<PathBuf> =
+            "http-client-ca-file", "FILE", "BELLWETHER_HTTP_CLIENT_CA_FILE",
+            value_parser = text_path, hide_short_help = true;
+        /// Serve HTTP with a token to other machines although it is not encrypted
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        allow_plain: bool = "http-allow-plain", "BOOL", "BELLWETHER_HTTP_ALLOW_PLAIN",
+            hide_short_help = true;
+    }
+}
+
+/// A path that a configuration can have is text.
+#[cfg(feature = "flags")]
+fn text_path(text: &str) -> Result<PathBuf, std::convert::Infallible> {
+    Ok(text.into())
 }
 
 impl Http {
+    /// Returns these settings with the paths of this node.
+    #[cfg(feature = "config-file")]
+    pub(super) fn of_node(mut self, node: NodeId) -> Self {
+        let Self { token_file, certificate_file, key_file, client_ca_file, .. } = &mut self;
+        for path in [token_file, certificate_file, key_file, client_ca_file].into_iter().flatten() {
+            let text = path.to_string_lossy().replace("{node}", &node.to_string());
+            *path = text.into();
+        }
+        self
+    }
+
     /// Reads the token, if there is one.
     ///
     /// # Errors

@@ -31,8 +31,8 @@ pub use self::error::Error;
 pub use self::fields::{Field, Fields};
 #[cfg(feature = "config-file")]
 pub use self::file::{
-    HttpSettings, LeaseStores, Levels, Log, LogFormat, Origin, Overrides, SecuritySettings, Source,
-    Unlisted, Visitor, keys, load, reference,
+    LeaseStores, Levels, Log, LogFormat, LogSettings, Origin, Overrides, SecuritySettings, Source,
+    StorageSettings, Unlisted, Visitor, keys, load, reference,
 };
 pub use self::groups::GroupName;
 use self::groups::GroupNames;
@@ -95,7 +95,7 @@ impl Config {
     /// use bellwether::Config;
     /// let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
     /// let config = Config::new("orders", 2, members)?.with_directory("/var/lib/orders");
-    /// # Ok::<(), bellwether::config::Error>(())
+    /// # Ok::<(), bellwether::ConfigError>(())
     /// ```
     ///
     /// # Errors
@@ -103,10 +103,19 @@ impl Config {
     /// The first thing that is wrong, with the remedy.
     pub fn new<A: AsRef<str>>(
         cluster: &str,
-        node: u16,
-        members: impl IntoIterator<Item = (u16, A)>,
+        node: impl TryInto<NodeId, Error = MemberError>,
+        members: impl IntoIterator<Item = (impl TryInto<NodeId, Error = MemberError>, A)>,
     ) -> Result<Self, Error> {
-        Self::for_protocol(cluster, node, members, Default::default())
+        Self::recommended(cluster, node.try_into()?, parsed(members)?)
+    }
+
+    /// The same without type parameters: it is compiled with the library.
+    fn recommended(
+        cluster: &str,
+        node: NodeId,
+        members: Vec<(NodeId, Address)>,
+    ) -> Result<Self, Error> {
+        Self::listed(cluster, node, members, Default::default())
     }
 }
 
@@ -115,14 +124,13 @@ impl<C: Runnable> Config<C> {
     /// say.
     ///
     /// ```
-    /// use bellwether::Config;
-    /// use bellwether::config::StollerSection;
-    /// use bellwether::protocol::stoller::Stoller;
+    /// use bellwether::{Config, StollerSection};
+    /// use bellwether_core::protocol::stoller::Stoller;
     /// let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
     /// let section = StollerSection::default();
     /// let config = Config::<Stoller>::for_protocol("orders", 2, members, section)?
     ///     .with_directory("/var/lib/orders");
-    /// # Ok::<(), bellwether::config::Error>(())
+    /// # Ok::<(), bellwether::ConfigError>(())
     /// ```
     ///
     /// # Errors
@@ -130,15 +138,21 @@ impl<C: Runnable> Config<C> {
     /// The first thing that is wrong, with the remedy.
     pub fn for_protocol<A: AsRef<str>>(
         cluster: &str,
-        node: u16,
-        members: impl IntoIterator<Item = (u16, A)>,
+        node: impl TryInto<NodeId, Error = MemberError>,
+        members: impl IntoIterator<Item = (impl TryInto<NodeId, Error = MemberError>, A)>,
         section: C::Section,
     ) -> Result<Self, Error> {
-        let parse = |(number, address): (u16, A)| Ok((id(number)?, address.as_ref().parse()?));
-        let members: Result<Vec<(NodeId, Address)>, Error> =
-            members.into_iter().map(parse).collect();
-        let (cluster, node, none) = (cluster.parse()?, id(node)?, Vec::new());
-        Self::assemble(cluster, node, section, members?, none.clone(), none, None)?.checked()
+        Self::listed(cluster, node.try_into()?, parsed(members)?, section)
+    }
+
+    fn listed(
+        cluster: &str,
+        node: NodeId,
+        members: Vec<(NodeId, Address)>,
+        section: C::Section,
+    ) -> Result<Self, Error> {
+        let (cluster, none) = (cluster.parse()?, Vec::new());
+        Self::assemble(cluster, node, section, members, none.clone(), none, None)?.checked()
     }
 
     /// Returns this configuration with another section of the protocol, which is its timing above
@@ -160,7 +174,7 @@ impl<C: Runnable> Config<C> {
     /// use bellwether::Config;
     /// let members = (1..=4).map(|id| (id, format!("127.0.0.1:700{id}")));
     /// let config = Config::new("orders", 4, members)?.with_observers([4])?;
-    /// # Ok::<(), bellwether::config::Error>(())
+    /// # Ok::<(), bellwether::ConfigError>(())
     /// ```
     ///
     /// # Errors
@@ -169,9 +183,9 @@ impl<C: Runnable> Config<C> {
     /// than two members are left that vote.
     pub fn with_observers(
         mut self,
-        observers: impl IntoIterator<Item = u16>,
+        observers: impl IntoIterator<Item = impl TryInto<NodeId, Error = MemberError>>,
     ) -> Result<Self, Error> {
-        let observers: Result<Vec<_>, _> = observers.into_iter().map(id).collect();
+        let observers: Result<Vec<_>, _> = observers.into_iter().map(TryInto::try_into).collect();
         let witnesses = self.members.witnesses().to_vec();
         let all = Members::new(self.members.iter())?.numbered(self.config_epoch());
         let all = all.with_addresses(written(&self.addresses));
@@ -186,7 +200,7 @@ impl<C: Runnable> Config<C> {
     /// use bellwether::Config;
     /// let members = (1..=3).map(|id| (id, format!("127.0.0.1:700{id}")));
     /// let config = Config::new("orders", 3, members)?.with_witnesses([3])?;
-    /// # Ok::<(), bellwether::config::Error>(())
+    /// # Ok::<(), bellwether::ConfigError>(())
     /// ```
     ///
     /// # Errors
@@ -195,9 +209,9 @@ impl<C: Runnable> Config<C> {
     /// observes, or no other member votes.
     pub fn with_witnesses(
         mut self,
-        witnesses: impl IntoIterator<Item = u16>,
+        witnesses: impl IntoIterator<Item = impl TryInto<NodeId, Error = MemberError>>,
     ) -> Result<Self, Error> {
-        let witnesses: Result<Vec<_>, _> = witnesses.into_iter().map(id).collect();
+        let witnesses: Result<Vec<_>, _> = witnesses.into_iter().map(TryInto::try_into).collect();
         let observers = self.observers().collect();
         self.members = with_roles::<C>(self.members, observers, witnesses?)?;
         let section = self.section.clone();
@@ -459,7 +473,7 @@ impl<C: Runnable> Config<C> {
     /// use bellwether::Config;
     /// let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
     /// let config = Config::new("orders", 2, members)?.with_new_cluster()?;
-    /// # Ok::<(), bellwether::config::Error>(())
+    /// # Ok::<(), bellwether::ConfigError>(())
     /// ```
     ///
     /// # Errors
@@ -563,9 +577,11 @@ fn digest(bytes: &[u8]) -> Digest {
     first
 }
 
-/// The id with this number.
-fn id(number: u16) -> Result<NodeId, MemberError> {
-    NodeId::new(number).ok_or_else(|| MemberError::NotAnId { text: number.to_string() })
+fn parsed<A: AsRef<str>>(
+    members: impl IntoIterator<Item = (impl TryInto<NodeId, Error = MemberError>, A)>,
+) -> Result<Vec<(NodeId, Address)>, Error> {
+    let members = members.into_iter();
+    members.map(|(id, address)| Ok((id.try_into()?, address.as_ref().parse()?))).collect()
 }
 
 /// Parses a length of time as people write it: 300ms, 1s 500ms, 2min.

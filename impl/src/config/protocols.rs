@@ -71,6 +71,12 @@ pub trait Runnable: Core {
         Ok(())
     }
 
+    /// Returns the sections that `timing` in a file names, in place of the default.
+    #[must_use]
+    fn presets() -> Vec<(&'static str, Self::Section)> {
+        Vec::new()
+    }
+
     /// Returns the keys of the section.
     fn fields(section: &mut Self::Section) -> Fields<'_>;
 
@@ -295,6 +301,10 @@ impl Runnable for Quorum {
 
     /// As long as the rates of clocks differ by no more than `drift_ppm`.
     const TWO_LEADERS: Option<&'static str> = None;
+
+    fn presets() -> Vec<(&'static str, quorum::Timing)> {
+        quorum::Timing::PRESETS.to_vec()
+    }
 
     fn fields(timing: &mut quorum::Timing) -> Fields<'_> {
         vec![

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use humantime::format_duration;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+use super::fields::section;
 use super::groups::GroupNames;
 use super::{Config, Error, Runnable};
 
@@ -95,15 +96,18 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 const SHORTEST_USUAL: Duration = Duration::from_secs(1);
 const LONGEST_USUAL: Duration = Duration::from_secs(5);
 
-/// The settings of the network in a file or in flags. A setting that is not given is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct NetworkSettings {
-    /// The time that a connection may take until it stands.
-    #[serde(default, deserialize_with = "super::fields::time")]
-    pub timeout: Option<Duration>,
-    /// Whether a member that has hung up, and whose address refuses connections, is waited for no
-    /// longer.
-    pub suspect_refused: Option<bool>,
+section! {
+    /// The settings of the network. A setting that is not given is `None`.
+    #[derive(Copy)]
+    pub struct NetworkSettings in "network.", "Network" {
+        /// How long a connection may take until it stands, as in 2s
+        #[serde(with = "super::fields::time")]
+        timeout: Option<Duration> = "network-timeout", "TIME", "BELLWETHER_NETWORK_TIMEOUT",
+            value_parser = super::duration, hide_short_help = true;
+        /// Whether to wait no longer for a member that has hung up, and whose address refuses
+        suspect_refused: Option<bool> = "suspect-refused", "BOOL", "BELLWETHER_SUSPECT_REFUSED",
+            hide_short_help = true;
+    }
 }
 
 impl<C: Runnable> Config<C> {
@@ -140,7 +144,7 @@ impl NetworkSettings {
 
 /// The programs that the daemon runs before it leads, and on each change of role, leader or epoch.
 /// Each is a program and its arguments; no shell is asked.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Hooks {
@@ -149,10 +153,10 @@ pub struct Hooks {
     /// The program that runs after each change; none if empty.
     pub on_change: Vec<String>,
     /// The time that each program may take before it is killed.
-    #[serde(deserialize_with = "super::fields::time")]
+    #[serde(with = "super::fields::time")]
     pub timeout: Duration,
-    /// The time for which a node does not run after `before_leading` has failed.
-    #[serde(deserialize_with = "super::fields::time")]
+    /// The time for which a node does not stand for election after `before_leading` has failed.
+    #[serde(with = "super::fields::time")]
     pub retry: Duration,
 }
 
@@ -183,17 +187,17 @@ impl Hooks {
 
 /// The check of a node: a program that the daemon runs again and again, and that says by its exit
 /// status whether the node is fit to lead.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Health {
     /// The program and its arguments; none if empty. No shell is asked.
     pub check: Vec<String>,
     /// The time between the beginnings of two checks.
-    #[serde(deserialize_with = "super::fields::time")]
+    #[serde(with = "super::fields::time")]
     pub interval: Duration,
     /// The time that a check may take before it is killed, and has failed.
-    #[serde(deserialize_with = "super::fields::time")]
+    #[serde(with = "super::fields::time")]
     pub timeout: Duration,
     /// The number of successes in a row that make a node fit which is not.
     pub rise: u32,

@@ -2,6 +2,8 @@
 //! with while it runs, and what is open to others.
 
 pub(super) mod expiry;
+#[cfg(feature = "tls")]
+mod purpose;
 #[cfg_attr(not(feature = "tls"), path = "security/without_tls.rs")]
 pub(crate) mod tls;
 
@@ -10,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bellwether_stores::private_file::{self, Unusable};
+use serde::Serialize;
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
@@ -22,30 +25,37 @@ use crate::protocol::NodeId;
 pub const SHORTEST_SECRET: usize = 32;
 
 /// The security of a cluster: the way in which its nodes know each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "mode", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Security {
     /// The nodes believe what is said: for one machine.
     Plain {
         /// Whether this is wanted with addresses of other machines, too.
+        #[serde(rename = "allow_plain")]
         anywhere: bool,
     },
     /// The nodes prove that they know a secret, and what they say is encrypted.
     Secret {
         /// The path of the file with the secret.
+        #[serde(rename = "secret_file")]
         file: PathBuf,
         /// The path of the file with a second secret that is believed as well, while the secret is
         /// changed.
+        #[serde(rename = "second_secret_file")]
         second: Option<PathBuf>,
     },
     /// The nodes show each other certificates (mutual TLS 1.3), each for one node of one cluster.
     /// The program must be built with the feature `tls`.
     Tls {
         /// The path of the file with the certificates of the authorities.
+        #[serde(rename = "ca_file")]
         ca: PathBuf,
         /// The path of the file with the certificate of this node.
+        #[serde(rename = "certificate_file")]
         certificate: PathBuf,
         /// The path of the file with the private key of this node.
+        #[serde(rename = "key_file")]
         key: PathBuf,
     },
 }

@@ -15,7 +15,7 @@ impl<C: Runnable> Config<C> {
     /// use bellwether::Config;
     /// let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
     /// let config = Config::new("orders", 2, members)?.with_trace("/var/log/orders-2.ndjson");
-    /// # Ok::<(), bellwether::config::Error>(())
+    /// # Ok::<(), bellwether::ConfigError>(())
     /// ```
     #[must_use]
     pub fn with_trace(mut self, path: impl Into<PathBuf>) -> Self {

@@ -3,29 +3,31 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use humantime::format_duration;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::commands::{CommandRequest, ReplySender};
+use super::commands::{Command, CommandRequest, ReplySender};
 use super::commit::Disk;
-use super::fitness::Fitness;
 use super::gate::PreparationSender;
 use super::guard::LeaseWriter;
 use super::leadership::{Leadership, Publisher};
 use super::lists;
+use super::observed::Observed;
 use super::trace::{self, Trace};
+use super::work::PANIC_PAUSE;
 use crate::clock::Clock;
 use crate::config::Address;
-use crate::member::{Action, End, Event, LogLine, Member, ProgramView};
+use crate::member::{Action, End, Event, LogLine, Member, ProgramView, StorageAnswer};
 use crate::protocol::quorum::{Lists, WaitsToVote};
-use crate::protocol::{Core, Epoch, Members, NodeId, Reason, Time};
+use crate::protocol::{Core, Epoch, Members, NodeId, Reason, Role, Time};
 use crate::storage::StorageError;
 use crate::store::Holder;
-use crate::trace::{Deed, Received};
+use crate::trace::{Deed, Entry, Received};
 use crate::transport::frame::Frame;
 use crate::transport::{Arrival, Links};
 
@@ -36,19 +38,15 @@ const LEFT_WITHIN: Duration = Duration::from_secs(1);
 const LONGEST_FLUSH: Duration = Duration::from_millis(500);
 
 /// A member, and what carries out its actions.
-pub(super) struct Actor<C: Core, K: Clock> {
+pub(super) struct NodeLoop<C: Core, K: Clock> {
     pub(super) member: Member<C>,
     pub(super) links: Links<C::Message>,
     pub(super) lists: lists::LoopEnd,
     pub(super) disk: Disk<C::Durable>,
     pub(super) publisher: Publisher,
     pub(super) lease_writer: LeaseWriter,
-    /// Where the program is asked to prepare itself, if it wants to.
-    pub(super) preparation: Option<PreparationSender>,
-    pub(super) ignored: Arc<AtomicU64>,
-    /// What it was told of whether it may lead; the status tells it.
-    pub(super) fitness: Fitness,
-    pub(super) incarnation: u64,
+    pub(super) preparation: PreparationSender,
+    pub(super) seen: Arc<Observed>,
     pub(super) clock: K,
     /// How often it was asked for something.
     pub(super) tickets: u64,
@@ -62,7 +60,7 @@ pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) trace: Option<Trace<C::Durable, C::Message>>,
 }
 
-impl<C: Core, K: Clock> Actor<C, K> {
+impl<C: Core, K: Clock> NodeLoop<C, K> {
     /// Takes part until it is told to stop, or nothing can arrive any more. A leader that is told
     /// to stop hands over first.
     ///
@@ -223,11 +221,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 self.publisher.renew(lease);
             }
             Action::Change(lists) => self.change_lists(lists),
-            Action::Prepare(request) => {
-                if let Some(preparation) = &self.preparation {
-                    preparation.send(request);
-                }
-            }
+            Action::Prepare(request) => self.preparation.send(request),
             Action::EndWork(epoch) => return self.end_work(epoch),
             Action::Reply(ticket, reply) => {
                 if let Some(sender) = self.replies.remove(&ticket) {
@@ -237,7 +231,11 @@ impl<C: Core, K: Clock> Actor<C, K> {
             }
             Action::Stalled(problem) => self.stalled(problem),
             Action::Log(line) => self.log(line),
-            Action::Trace(step) => self.trace_step(now, *step),
+            Action::Trace(step) => {
+                if let Some(trace) = &mut self.trace {
+                    trace.add(now, Entry::Step(*step));
+                }
+            }
             Action::End(end) => {
                 self.end = Some(end);
                 self.trace_deed(Deed::Ended);
@@ -279,8 +277,8 @@ impl<C: Core, K: Clock> Actor<C, K> {
         &mut self,
         CommandRequest { command, reply }: CommandRequest,
     ) -> Event<C::Message> {
-        let preparation = self.member.asks().map(|asked| asked.number);
-        self.fitness.note(self.clock.now(), command, C::REQUESTS, preparation);
+        let preparation = self.member.pending_preparation().map(|asked| asked.number);
+        self.seen.eligibility.note(self.clock.now(), command, C::REQUESTS, preparation);
         self.tickets += 1;
         let ticket = self.tickets;
         self.replies.insert(ticket, reply);
@@ -295,7 +293,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
     /// Tells the program and the log what is so from now on. The guards say so first. An attempt to
     /// find a leader is a line for those who look for the cause, and no change.
     fn publish(&self, view: ProgramView) {
-        let (node, incarnation) = (view.node().get(), self.incarnation);
+        let (node, incarnation) = (view.node().get(), self.seen.hello.incarnation);
         let Leadership { role: was, leader: before, .. } = self.publisher.latest();
         self.lease_writer.set(view.lease());
         let is_change = self.publisher.publish(view);
@@ -319,7 +317,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 "no leader yet: {reason}"
             );
         }
-        self.fitness.note_change();
+        self.seen.eligibility.note_change();
         let (leader, epoch) = (view.leader().map(NodeId::get), view.epoch().map(Epoch::number));
         let lost = before.filter(|_| view.leader() != before);
         let links = lost.map(|lost| self.links.explain_loss(lost));
@@ -327,16 +325,24 @@ impl<C: Core, K: Clock> Actor<C, K> {
         let holder = self.links.store_view().filter(|_| leader.is_some()).and_then(|it| it.holder);
         let holder = holder.as_ref().map(Holder::name);
         let holder = holder.filter(|name| name.parse::<NodeId>().is_err());
+        let fact = match (holder, leader) {
+            _ if role == Role::Leader => "leads".to_owned(),
+            (Some(holder), _) => format!("follows {holder}"),
+            (None, Some(leader)) => format!("follows node {leader}"),
+            (None, None) if role == Role::NotStarted => "takes part no longer".to_owned(),
+            (None, None) => "has lost its leader".to_owned(),
+        };
+        let of_epoch = epoch.map(|epoch| format!(" (epoch {epoch})")).unwrap_or_default();
         tracing::info!(
             node, incarnation, seq, %was, %role, leader, holder, epoch, reason = reason.name(),
-            links = links.as_deref(), "role changed: {reason}"
+            links = links.as_deref(), "node {node} {fact}{of_epoch}: {reason}"
         );
     }
 
     /// The storage does not answer, or does again.
     fn stalled(&self, problem: Option<String>) {
         let node = self.id();
-        self.disk.set_stalled(problem.is_some());
+        self.seen.stalled.store(problem.is_some(), Ordering::Relaxed);
         match problem {
             Some(error) => tracing::error!(
                 node,
@@ -348,10 +354,10 @@ impl<C: Core, K: Clock> Actor<C, K> {
     }
 
     fn log(&self, line: LogLine) {
-        let (node, incarnation) = (self.id(), self.incarnation);
+        let (node, incarnation) = (self.id(), self.seen.hello.incarnation);
         match line {
             LogLine::Ignored { from, cause } => {
-                self.ignored.fetch_add(1, Ordering::Relaxed);
+                self.seen.ignored.fetch_add(1, Ordering::Relaxed);
                 let (peer, reason) = (from.get(), cause.name());
                 tracing::debug!(node, incarnation, peer, reason, "message ignored: {cause}");
             }
@@ -377,8 +383,60 @@ impl<C: Core, K: Clock> Actor<C, K> {
         }
     }
 
+    /// Ends the work of this epoch. Returns that it has ended, if none is under way.
+    fn end_work(&self, epoch: Epoch) -> Option<Event<C::Message>> {
+        let work = self.lease_writer.work_tracker();
+        if work.ask_to_end(epoch) {
+            return Some(Event::WorkEnded);
+        }
+        let (node, epoch) = (self.id(), epoch.number());
+        tracing::info!(node, epoch, "is to lead no longer, and waits until its work has ended");
+        work.set_awaited(true);
+        None
+    }
+
+    /// Work has panicked. Returns what the node is asked because of that.
+    pub(super) fn step_down_after_panic(&mut self) -> Event<C::Message> {
+        self.lease_writer.work_tracker().forget_panic();
+        let (node, time) = (self.id(), format_duration(PANIC_PAUSE));
+        tracing::error!(
+            node,
+            "the work of the leader has panicked: the node hands over, and does not stand for \
+             election for {time}"
+        );
+        // No process waits for the answer.
+        let (reply, _) = oneshot::channel();
+        self.accept_command(CommandRequest { command: Command::StepDown(PANIC_PAUSE), reply })
+    }
+
+    /// Waits until the work has ended, for as long as the member says.
+    async fn wait_for_work(&mut self) -> Event<C::Message> {
+        let longest = self.member.wait(self.clock.now());
+        tokio::select! {
+            biased;
+            () = self.lease_writer.work_tracker().ended() => Event::WorkEnded,
+            () = tokio::time::sleep(longest) => Event::Wake,
+        }
+    }
+
+    /// Adds to the trace that a state is saved, if the member is about to be told that.
+    fn trace_event(&mut self, now: Time, event: &Event<C::Message>) {
+        let is_done = matches!(event, Event::StorageAnswered(StorageAnswer::Done));
+        if let Some(trace) = self.trace.as_mut().filter(|trace| trace.saving && is_done) {
+            trace.saving = false;
+            trace.add(now, Entry::Did(Deed::Saved));
+        }
+    }
+
+    fn trace_deed(&mut self, deed: Deed) {
+        if let Some(trace) = &mut self.trace {
+            trace.saving |= deed == Deed::Saving;
+            trace.add(self.clock.now(), Entry::Did(deed));
+        }
+    }
+
     /// The number of the node.
-    pub(super) fn id(&self) -> u16 {
+    fn id(&self) -> u16 {
         self.member.view().node().get()
     }
 }

@@ -1,6 +1,6 @@
 //! What the program asks of its node while that takes part.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -73,7 +73,8 @@ impl Handle {
         let member = self.status().members.into_iter().find(|member| member.node == to)?;
         let problem = match member.link {
             Link::Connected if member.fit == Some(false) => {
-                "it says that it is not fit to lead, or was asked not to run".to_owned()
+                "it says that it is not fit to lead, or was asked not to stand for election"
+                    .to_owned()
             }
             Link::Connected if member.heard => return None,
             Link::Connected => "it has no connection to this node".to_owned(),
@@ -125,12 +126,12 @@ impl Handle {
     pub async fn responds(&self) -> Result<(), RequestError> {
         tokio::select! {
             answered = self.send_command(Command::Ping) => answered.map(drop),
-            () = self.leases.work_tracker().awaited() => Ok(()),
+            () = self.seen.leases.work_tracker().awaited() => Ok(()),
         }
     }
 
-    /// Sends a command by which the node does not run for so long, and notes until when that is.
-    /// The node goes on with it even if its answer is not awaited.
+    /// Sends a command by which the node does not run for so long. The node goes on with it even if
+    /// its answer is not awaited.
     async fn freeze_by(
         &self,
         command: impl Fn(Duration) -> Command,
@@ -138,12 +139,7 @@ impl Handle {
     ) -> Result<Option<NodeId>, RequestError> {
         // However short the time is: in maintenance no node runs.
         let time = if self.in_maintenance() { FROZEN } else { time };
-        let before = self.gauges.freeze(Instant::now().checked_add(time));
-        let answer = self.send_command(command(time)).await;
-        if answer.is_err() {
-            self.gauges.freeze(before);
-        }
-        answer
+        self.send_command(command(time)).await
     }
 
     pub(super) async fn send_command(

@@ -6,18 +6,20 @@
 //! it had asked, so no state counts as durable before it is.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use tokio::sync::oneshot;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::{mpsc, oneshot};
 
-use super::gauges::SyncTimes;
-use crate::config::GroupName;
+use super::observed::SyncTimes;
+use crate::config::{Config, GroupName, Runnable};
 use crate::lock::lock;
 use crate::member::StorageAnswer;
-use crate::storage::{Storage, StorageError};
+use crate::storage::{Directory, Storage, StorageError};
 
 /// The states of all groups, by their numbers; none of a group that has never saved one.
 pub(super) type States<D> = Vec<Option<D>>;
@@ -34,10 +36,27 @@ pub(super) trait Store<D>: Send + 'static {
     fn probe(&mut self) -> Result<(), StorageError>;
 }
 
-/// The storage of a node without groups, which has one state.
-pub(super) struct One<D>(pub(super) Box<dyn Storage<D>>);
+/// Opens this directory for the states of a node with this configuration.
+///
+/// # Errors
+///
+/// A [`StorageError`] when the directory cannot be used.
+pub(super) fn open<C, D>(config: &Config<C>, path: &Path) -> Result<Box<dyn Store<D>>, StorageError>
+where
+    C: Runnable,
+    D: Clone + Serialize + DeserializeOwned + Send + 'static,
+{
+    if config.groups().is_empty() {
+        return Ok(Box::new(SingleStore(Box::new(Directory::<D>::open(path, config.owner())?))));
+    }
+    let directory = Directory::<BTreeMap<String, D>>::open(path, config.owner_of_groups())?;
+    Ok(Box::new(Named::new(Box::new(directory), config.groups().to_vec())))
+}
 
-impl<D: Send + 'static> Store<D> for One<D> {
+/// The storage of a node without groups, which has one state.
+pub(super) struct SingleStore<D>(pub(super) Box<dyn Storage<D>>);
+
+impl<D: Send + 'static> Store<D> for SingleStore<D> {
     fn load(&mut self) -> Result<States<D>, StorageError> {
         Ok(vec![self.0.load()?])
     }
@@ -93,30 +112,40 @@ impl<D: Clone + Send + 'static> Store<D> for Named<D> {
 /// The answer of the storage to one group. If its sender is gone, so is the storage.
 type Answer = oneshot::Receiver<Result<(), StorageError>>;
 
-/// How long between two looks whether something else has the storage.
-const LOOK: Duration = Duration::from_millis(1);
-
 /// What the groups of a node share of its storage. A clone is the same.
 #[derive(Clone)]
-pub(super) struct Commit<D> {
+pub(super) struct GroupCommit<D> {
     shared: Arc<Mutex<Shared<D>>>,
-    times: Arc<SyncTimes>,
+    pub(super) times: Arc<SyncTimes>,
+    /// Dropped after the storage, by the clone that is dropped last.
+    _released: mpsc::Sender<Infallible>,
+}
+
+/// What waits until a storage is closed.
+pub(super) struct Released(mpsc::Receiver<Infallible>);
+
+impl Released {
+    /// Returns when no clone of the [`GroupCommit`] is left: no thread writes with the storage, all
+    /// groups have ended, and it is closed.
+    pub(super) async fn wait_until_released(mut self) {
+        // No sender sends anything.
+        let _ = self.0.recv().await;
+    }
 }
 
 struct Shared<D> {
-    place: Place<D>,
+    slot: Slot<D>,
     /// The states that are durable next.
     states: States<D>,
     waiting: Vec<Waiter>,
 }
 
-/// Where the storage is.
-enum Place<D> {
-    Here(Box<dyn Store<D>>),
-    /// A thread writes with it.
-    InUse,
-    /// It has panicked.
-    Lost,
+/// What the storage does.
+enum Slot<D> {
+    Idle(Box<dyn Store<D>>),
+    /// A thread has it, and writes.
+    Writing,
+    Panicked,
 }
 
 /// A group that waits.
@@ -126,23 +155,17 @@ struct Waiter {
     answer: oneshot::Sender<Result<(), StorageError>>,
 }
 
-impl<D: Clone + Send + 'static> Commit<D> {
+impl<D: Clone + Send + 'static> GroupCommit<D> {
     /// A storage, and what it has.
-    pub(super) fn new(store: Box<dyn Store<D>>, states: States<D>) -> Self {
-        let shared = Shared { place: Place::Here(store), states, waiting: Vec::new() };
-        Self { shared: Arc::new(Mutex::new(shared)), times: Arc::default() }
+    pub(super) fn new(store: Box<dyn Store<D>>, states: States<D>) -> (Self, Released) {
+        let shared = Shared { slot: Slot::Idle(store), states, waiting: Vec::new() };
+        let (held, released) = mpsc::channel(1);
+        let shared = Arc::new(Mutex::new(shared));
+        (Self { shared, times: Arc::default(), _released: held }, Released(released))
     }
 
-    /// Begins to save the state of the group with this number.
-    fn save(&self, group: usize, state: D) -> Answer {
-        self.ask(Some((group, state)))
-    }
-
-    /// Asks whether anything could be saved.
-    fn probe(&self) -> Answer {
-        self.ask(None)
-    }
-
+    /// Begins to save the state of the group with this number, or asks only whether anything could
+    /// be saved.
     fn ask(&self, state: Option<(usize, D)>) -> Answer {
         let (answer, answered) = oneshot::channel();
         let mut shared = lock(&self.shared);
@@ -150,14 +173,14 @@ impl<D: Clone + Send + 'static> Commit<D> {
         if let Some((group, state)) = state {
             shared.states[group] = Some(state);
         }
-        match std::mem::replace(&mut shared.place, Place::InUse) {
-            Place::Here(store) => {
+        match std::mem::replace(&mut shared.slot, Slot::Writing) {
+            Slot::Idle(store) => {
                 shared.waiting.push(Waiter { saves, answer });
                 let writes = self.clone();
                 tokio::task::spawn_blocking(move || writes.write(store));
             }
-            Place::InUse => shared.waiting.push(Waiter { saves, answer }),
-            Place::Lost => shared.place = Place::Lost,
+            Slot::Writing => shared.waiting.push(Waiter { saves, answer }),
+            Slot::Panicked => shared.slot = Slot::Panicked,
         }
         answered
     }
@@ -179,25 +202,17 @@ impl<D: Clone + Send + 'static> Commit<D> {
             let mut shared = lock(&self.shared);
             let Ok(result) = written else {
                 drop(store);
-                shared.place = Place::Lost;
+                shared.slot = Slot::Panicked;
                 return shared.waiting.clear();
             };
             if shared.waiting.is_empty() {
-                shared.place = Place::Here(store);
+                shared.slot = Slot::Idle(store);
                 drop(shared);
                 drop(self);
                 return answer(waiting, result);
             }
             drop(shared);
             answer(waiting, result);
-        }
-    }
-
-    /// Returns when nothing else has the storage: no thread writes with it, and all groups have
-    /// ended. What this returns from is the last that has it.
-    pub(super) async fn alone(&self) {
-        while Arc::strong_count(&self.shared) > 1 {
-            tokio::time::sleep(LOOK).await;
         }
     }
 }
@@ -219,62 +234,45 @@ fn answer(waiting: Vec<Waiter>, result: Result<(), StorageError>) {
 /// The storage of a node, for one of its groups.
 pub(super) struct Disk<D> {
     /// `None` for protocols without durable state.
-    commit: Option<Commit<D>>,
+    commit: Option<GroupCommit<D>>,
     /// The number of the group.
     group: usize,
     /// What it was asked for, and has not answered yet.
     waited: Option<Answer>,
     /// Why it has failed last.
     failure: Option<StorageError>,
-    /// Whether the node takes it for stalled; the status tells it.
-    stalled: Arc<AtomicBool>,
 }
 
 impl<D: Clone + Send + 'static> Disk<D> {
     /// The storage for the group with this number, if there is one.
-    pub(super) fn of(commit: Option<Commit<D>>, group: usize) -> Self {
-        Self { commit, group, waited: None, failure: None, stalled: Arc::default() }
+    pub(super) fn of(commit: Option<GroupCommit<D>>, group: usize) -> Self {
+        Self { commit, group, waited: None, failure: None }
     }
 
     /// The storage of a node without groups.
     #[cfg(test)]
     pub(super) fn new(storage: Option<Box<dyn Storage<D>>>) -> Self {
-        let store = |storage| Box::new(One(storage));
-        Self::of(storage.map(|storage| Commit::new(store(storage), vec![None])), 0)
-    }
-
-    /// How long it takes, for others to look at.
-    pub(super) fn times(&self) -> Arc<SyncTimes> {
-        self.commit.as_ref().map(|commit| Arc::clone(&commit.times)).unwrap_or_default()
-    }
-
-    /// Whether it is taken for stalled, for others to look at.
-    pub(super) fn stalled(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.stalled)
-    }
-
-    /// Tells the others whether it is taken for stalled.
-    pub(super) fn set_stalled(&self, stalled: bool) {
-        self.stalled.store(stalled, Ordering::Relaxed);
+        let commit = |storage| GroupCommit::new(Box::new(SingleStore(storage)), vec![None]).0;
+        Self::of(storage.map(commit), 0)
     }
 
     /// Begins to save `state`; returns the answer if there is no storage.
     pub(super) fn save(&mut self, state: D) -> Option<StorageAnswer> {
-        let Some(commit) = &self.commit else { return Some(self.missing()) };
-        self.waited = Some(commit.save(self.group, state));
-        None
+        self.ask(Some((self.group, state)))
     }
 
     /// Asks whether it answers; returns the answer if there is no storage.
     pub(super) fn probe(&mut self) -> Option<StorageAnswer> {
-        let Some(commit) = &self.commit else { return Some(self.missing()) };
-        self.waited = Some(commit.probe());
-        None
+        self.ask(None)
     }
 
-    fn missing(&mut self) -> StorageAnswer {
-        self.failure = Some(StorageError::Missing);
-        StorageAnswer::Gone
+    fn ask(&mut self, state: Option<(usize, D)>) -> Option<StorageAnswer> {
+        let Some(commit) = &self.commit else {
+            self.failure = Some(StorageError::Missing);
+            return Some(StorageAnswer::Gone);
+        };
+        self.waited = Some(commit.ask(state));
+        None
     }
 
     /// Waits for the answer; for ever if it does nothing.
@@ -338,17 +336,18 @@ mod tests {
         }
     }
 
-    fn commit() -> (Commit<u8>, Receiver<Written>, Sender<Result<(), StorageError>>) {
+    fn commit() -> (GroupCommit<u8>, Receiver<Written>, Sender<Result<(), StorageError>>) {
         let ((writes, written), (lets, results)) = (channel(), channel());
-        (Commit::new(Box::new(Slow(writes, results)), vec![None; 3]), written, lets)
+        (GroupCommit::new(Box::new(Slow(writes, results)), vec![None; 3]).0, written, lets)
     }
 
     #[tokio::test]
     async fn what_waits_for_a_write_is_written_together_in_the_next() {
         let (commit, written, lets) = commit();
-        let first = commit.save(0, 1);
+        let first = commit.ask(Some((0, 1)));
         assert_eq!(written.recv().expect("a write"), Some(vec![Some(1), None, None]));
-        let (second, third, probe) = (commit.save(1, 2), commit.save(2, 3), commit.probe());
+        let (second, third, probe) =
+            (commit.ask(Some((1, 2))), commit.ask(Some((2, 3))), commit.ask(None));
         lets.send(Ok(())).expect("it waits");
         first.await.expect("an answer").expect("saved");
         assert_eq!(written.recv().expect("a write"), Some(vec![Some(1), Some(2), Some(3)]));
@@ -359,7 +358,7 @@ mod tests {
         for waits in [second, third, probe] {
             waits.await.expect("an answer").expect("durable");
         }
-        let probe = commit.probe();
+        let probe = commit.ask(None);
         assert_eq!(written.recv().expect("a write"), None, "nothing was saved");
         lets.send(Ok(())).expect("it waits");
         probe.await.expect("an answer").expect("it could be");
@@ -369,9 +368,9 @@ mod tests {
     #[tokio::test]
     async fn all_that_waited_for_a_write_that_fails_are_told() {
         let (commit, written, lets) = commit();
-        let first = commit.save(0, 1);
+        let first = commit.ask(Some((0, 1)));
         written.recv().expect("a write");
-        let (second, third) = (commit.save(1, 2), commit.save(2, 3));
+        let (second, third) = (commit.ask(Some((1, 2))), commit.ask(Some((2, 3))));
         lets.send(Ok(())).expect("it waits");
         first.await.expect("an answer").expect("saved");
         written.recv().expect("a write");
@@ -385,12 +384,28 @@ mod tests {
     #[tokio::test]
     async fn a_storage_that_panics_is_gone_for_all() {
         let (commit, written, lets) = commit();
-        let first = commit.save(0, 1);
+        let first = commit.ask(Some((0, 1)));
         written.recv().expect("a write");
-        let second = commit.save(1, 2);
+        let second = commit.ask(Some((1, 2)));
         drop(lets);
         assert!(first.await.is_err() && second.await.is_err());
-        assert!(commit.probe().await.is_err(), "it stays so");
+        assert!(commit.ask(None).await.is_err(), "it stays so");
+    }
+
+    #[tokio::test]
+    async fn a_storage_is_released_when_its_last_write_is_done() {
+        let (writes, written) = channel();
+        let (lets, results) = channel();
+        let (commit, released) = GroupCommit::new(Box::new(Slow(writes, results)), vec![None; 3]);
+        let save = commit.ask(Some((0, 1)));
+        written.recv().expect("a write");
+        drop((save, commit));
+        let mut released = Box::pin(released.wait_until_released());
+        let soon = std::time::Duration::from_millis(50);
+        assert!(tokio::time::timeout(soon, &mut released).await.is_err(), "the thread writes");
+        lets.send(Ok(())).expect("it waits");
+        released.await;
+        assert!(lets.send(Ok(())).is_err(), "the storage is closed");
     }
 
     fn names(names: &[&str]) -> Vec<GroupName> {

@@ -9,10 +9,10 @@ use tokio::net::TcpListener;
 use super::commit::Named;
 use super::gate::Preparation;
 use super::handle::Handle;
-use super::start::Part;
+use super::start::{Joining, NodeTasks};
 use super::{DurableState, JoinError, Stopped, listen, start};
 use crate::config::{self, Config, Credentials, Runnable};
-use crate::storage::{Directory, Storage};
+use crate::storage::Storage;
 
 /// A node's part in the elections of its groups, each with a leader of its own. The nodes share one
 /// set of connections, a storage and a log; a group is used as one [`Election`](super::Election)
@@ -37,11 +37,11 @@ use crate::storage::{Directory, Storage};
 #[derive(Debug)]
 pub struct Groups {
     handles: BTreeMap<String, Handle>,
-    part: Part,
+    tasks: NodeTasks,
 }
 
 /// There is no group with the name that was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error(
     "there is no group `{name}`: name one of the {count} that there are, or add it on every node"
 )]
@@ -62,8 +62,7 @@ impl Groups {
     /// [`Groups::join_on`] says.
     pub async fn join<C: Runnable>(config: Config<C>) -> Result<Self, JoinError> {
         let listener = listen(&config).await?;
-        let store = open(&config)?;
-        Ok(Self::start(config, listener, store, false)?.0)
+        Ok(Self::start(config, listener, None, false)?.0)
     }
 
     /// Does the same as [`Groups::join`], with a program that prepares itself before it learns that
@@ -77,8 +76,7 @@ impl Groups {
         config: Config<C>,
     ) -> Result<(Self, BTreeMap<String, Preparation>), JoinError> {
         let listener = listen(&config).await?;
-        let store = open(&config)?;
-        Self::start(config, listener, store, true)
+        Self::start(config, listener, None, true)
     }
 
     /// Takes part on a listener that is bound already, for example to a port that the system chose.
@@ -96,8 +94,7 @@ impl Groups {
         config: Config<C>,
         listener: TcpListener,
     ) -> Result<Self, JoinError> {
-        let store = open(&config)?;
-        Ok(Self::start(config, Some(listener), store, false)?.0)
+        Ok(Self::start(config, Some(listener), None, false)?.0)
     }
 
     /// Does the same as [`Groups::join_on`], with durable state in a storage of the caller's: one
@@ -129,13 +126,13 @@ impl Groups {
             return Err(config::Error::Groups { problem: problem.to_owned() }.into());
         }
         let names = config.groups().to_vec();
-        let (started, part) = start::start(config, listener, store, prepares)?;
-        let (mut handles, mut preparations) = (BTreeMap::new(), BTreeMap::new());
-        for (name, (handle, preparation)) in names.iter().zip(started) {
-            handles.insert(name.to_string(), handle);
-            preparations.extend(preparation.map(|preparation| (name.to_string(), preparation)));
-        }
-        Ok((Self { handles, part }, preparations))
+        let joining = Joining { config, listener, store, prepares };
+        let (started, tasks) = start::join(&mut Some(joining))?;
+        let named = names.iter().zip(started).map(|(name, (handle, preparation))| {
+            ((name.to_string(), handle), (name.to_string(), preparation))
+        });
+        let (handles, preparations) = named.unzip();
+        Ok((Self { handles, tasks }, preparations))
     }
 
     /// Returns the handle to the node in the group with this name, to be used, and shared, as that
@@ -157,13 +154,13 @@ impl Groups {
     /// Returns the address on which the node listens; `None` if it listens nowhere.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
-        self.part.address
+        self.tasks.address
     }
 
     /// Replaces the credentials with which the node proves itself: see
     /// [`Election::replace_credentials`](super::Election::replace_credentials).
     pub fn replace_credentials(&self, credentials: Credentials) {
-        self.part.credentials.replace(credentials);
+        self.tasks.credentials.replace(credentials);
     }
 
     /// Waits until the node has stopped taking part although it was not told to leave. Returns `Ok`
@@ -173,7 +170,7 @@ impl Groups {
     ///
     /// Why it has stopped.
     pub async fn stopped(&mut self) -> Result<(), Stopped> {
-        self.part.stopped().await
+        self.tasks.stopped().await
     }
 
     /// Stops taking part in every group, and returns when the port is free again and the storage
@@ -183,14 +180,6 @@ impl Groups {
     ///
     /// Why it had stopped before. A task that panicked has left, too.
     pub async fn leave(self) -> Result<(), Stopped> {
-        self.part.leave().await
+        self.tasks.leave().await
     }
-}
-
-/// The configured directory.
-fn open<C: Runnable>(config: &Config<C>) -> Result<DurableState<C>, JoinError> {
-    let Some(path) = config.directory()? else { return Ok(None) };
-    let directory = Directory::open(path, config.owner_of_groups())?;
-    let storage: Box<dyn Storage<BTreeMap<String, C::Durable>>> = Box::new(directory);
-    Ok(Some(Box::new(Named::new(storage, config.groups().to_vec()))))
 }

@@ -13,50 +13,41 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use super::commands::{Command, CommandRequest};
-use super::fitness::Fitness;
-use super::gauges::Gauges;
-use super::guard::{Guard, LeaseReader};
+use super::guard::Guard;
 use super::leadership::{History, Leadership, LeadershipWatch, OwnChange};
-use super::lists::OwnLists;
-use super::standing::OwnStanding;
+use super::observed::Observed;
+use super::standing::LocalFacts;
 use super::work::Work;
 use crate::member::{LONGEST_SLEEP, RequestError};
-use crate::status::{Measurements, StatusReport, StoreView};
+use crate::status::{LinkMeasurements, Measurements, StatusReport, StoreView};
 
 /// A handle to an [`Election`](super::Election), through which a program uses a node that takes
 /// part. A clone is one more; the node goes on for as long as the election, not for as long as its
 /// handles.
 #[derive(Clone)]
 pub struct Handle {
-    pub(super) leadership: LeadershipWatch,
-    pub(super) history: History,
-    pub(super) leases: LeaseReader,
+    pub(super) seen: Arc<Observed>,
     pub(super) commands: mpsc::Sender<CommandRequest>,
     pub(super) report: Arc<dyn Fn() -> StatusReport + Send + Sync>,
-    /// Why the program says that the node is not fit to lead.
-    pub(super) fitness: Fitness,
+    pub(super) measured_links: Arc<dyn Fn() -> Vec<LinkMeasurements> + Send + Sync>,
     /// The protocol, if its leaders have no lease.
     pub(super) without_lease: Option<&'static str>,
-    /// Which run of the node it is.
-    pub(super) incarnation: u64,
     /// How long an election takes at most, if a leader comes of it.
     pub(super) election: Duration,
-    /// What is measured.
-    pub(super) gauges: Gauges,
     /// What the node says of itself, and hears of the others.
-    pub(super) standing: OwnStanding,
-    /// The lists of members that it knows.
-    pub(super) lists: OwnLists,
+    pub(super) facts: LocalFacts,
 }
 
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle").field("leadership", &self.leadership.now()).finish_non_exhaustive()
+        f.debug_struct("Handle")
+            .field("leadership", &self.seen.leadership.now())
+            .finish_non_exhaustive()
     }
 }
 
 /// The reason why a node does not lead, and will not.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LeadError {
     /// No leader of the protocol has a lease, so none can be sure that it leads.
@@ -74,7 +65,7 @@ impl Handle {
     /// Returns a reader of the latest value of which node leads, with a way to wait for the next.
     #[must_use]
     pub fn leadership(&self) -> LeadershipWatch {
-        self.leadership.clone()
+        self.seen.leadership.clone()
     }
 
     /// Returns a stream of which node leads, now and whenever it changes. The stream skips what is
@@ -94,14 +85,14 @@ impl Handle {
     /// Returns the history of the last changes.
     #[must_use]
     pub fn history(&self) -> History {
-        self.history.clone()
+        self.seen.history.clone()
     }
 
     /// Returns a guard of the leadership that this node has now; `None` if it does not lead, if its
     /// lease is over, and with protocols whose leaders have no lease. It never blocks.
     #[must_use]
     pub fn guard(&self) -> Option<Guard> {
-        self.leases.guard()
+        self.seen.leases.guard()
     }
 
     /// Returns whether this node leads at this moment: with a valid lease; if leaders have none, as
@@ -113,7 +104,7 @@ impl Handle {
 
     /// Whether this node leads as far as it knows, where leaders have no leases.
     pub(crate) fn leads_without_lease(&self) -> bool {
-        self.without_lease.is_some() && self.leadership.now().is_self()
+        self.without_lease.is_some() && self.seen.leadership.now().is_self()
     }
 
     /// How long an election takes at most, if a leader comes of it.
@@ -126,7 +117,7 @@ impl Handle {
     /// since 1970.
     #[must_use]
     pub fn incarnation(&self) -> u64 {
-        self.incarnation
+        self.seen.hello.incarnation
     }
 
     /// Returns the status of the node.
@@ -139,14 +130,14 @@ impl Handle {
     /// takes, and for how long it does not run for election.
     #[must_use]
     pub fn measurements(&self) -> Measurements {
-        self.gauges.read()
+        self.seen.measurements((self.measured_links)())
     }
 
     /// Returns the store of the lease, as this node sees it; `None` if the store is a member, or
     /// the protocol has none.
     #[must_use]
     pub fn store(&self) -> Option<StoreView> {
-        self.gauges.store()
+        self.seen.store()
     }
 
     /// Begins work under the leadership that this node has now; the node waits for the work to end
@@ -253,7 +244,7 @@ impl Handle {
     /// As [`Handle::set_healthy`].
     pub async fn set_unfit(&self, reason: &str) -> Result<(), RequestError> {
         self.send_command(Command::SetHealthy(false)).await?;
-        self.fitness.explain(reason);
+        self.seen.eligibility.explain(reason);
         Ok(())
     }
 
@@ -261,7 +252,7 @@ impl Handle {
     /// [said](Handle::set_healthy). A node of which nothing was said is.
     #[must_use]
     pub fn is_healthy(&self) -> bool {
-        self.fitness.problem().is_none()
+        self.seen.eligibility.problem().is_none()
     }
 
     async fn wait_to_lead<T>(&self, take: impl Fn(&Self) -> Option<T>) -> Result<T, LeadError> {
@@ -308,7 +299,6 @@ mod tests {
     use crate::driver::leadership::Publisher;
     use crate::member::ViewUpdate;
     use crate::protocol::{Epoch, Lease, NodeId, Reason, Role, Time};
-    use crate::transport::Links;
 
     struct Node {
         handle: Handle,
@@ -326,21 +316,14 @@ mod tests {
             let (lease_writer, leases) = LeaseWriter::new(id, clock.clone(), length);
             let (commands, _) = commands::channel();
             let report = Arc::new(|| unreachable!("no test asks"));
-            let links = Links::<()>::new(1, std::iter::empty(), length, clock.clone());
-            let gauges = Gauges::new(links, Arc::default());
             let handle = Handle {
-                leadership,
-                history,
-                leases,
+                seen: Observed::of(leadership, history, leases),
                 commands,
                 report,
-                fitness: Fitness::default(),
+                measured_links: Arc::new(Vec::new),
                 without_lease: None,
-                incarnation: 1,
                 election: Duration::from_secs(1),
-                gauges,
-                standing: OwnStanding::default(),
-                lists: OwnLists::default(),
+                facts: LocalFacts::default(),
             };
             Self { handle, publisher, lease_writer, clock }
         }

@@ -32,7 +32,7 @@ const VOTES_WITHIN: Duration = Duration::from_secs(5);
 const AWAY: Duration = Duration::from_secs(10);
 
 /// The reason why the members were not changed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MembersError {
     /// The node cannot be asked for it.
@@ -109,7 +109,7 @@ type Waits = Option<(WaitsToVote, Instant)>;
 
 /// The lists of a node, for its handles. A clone is the same.
 #[derive(Clone)]
-pub(super) struct OwnLists {
+pub(super) struct MembershipChange {
     known: watch::Receiver<Lists>,
     waits: watch::Receiver<Waits>,
     asks: mpsc::Sender<Request>,
@@ -165,16 +165,16 @@ impl LoopEnd {
 }
 
 /// The two ends for a node that knows these lists when it starts, which cannot change by request.
-pub(super) fn channel(known: Lists) -> (LoopEnd, OwnLists) {
+pub(super) fn channel(known: Lists) -> (LoopEnd, MembershipChange) {
     let (tells, known) = watch::channel(known);
     let (tells_waits, waits) = watch::channel(None);
     // Each member may be told the lists at one moment.
     let (asks, asked) = mpsc::channel(Members::MAX);
     let end = LoopEnd { known: tells, waits: tells_waits, asked, by_file: None };
-    (end, OwnLists { known, waits, asks, check: None })
+    (end, MembershipChange { known, waits, asks, check: None })
 }
 
-impl OwnLists {
+impl MembershipChange {
     /// Of a node with this configuration that knows these lists when it starts.
     pub(super) fn new<C: Runnable>(config: &Config<C>, known: Lists) -> (Self, LoopEnd) {
         let (mut end, mut own) = channel(known);
@@ -283,7 +283,7 @@ impl Handle {
     /// Returns the list of members that is decided, and the one that is pending, if there is one.
     #[must_use]
     pub fn lists(&self) -> (MemberList, Option<MemberList>) {
-        let lists = self.lists.now();
+        let lists = self.seen.lists.now();
         ((&lists.decided).into(), lists.pending.as_ref().map(MemberList::from))
     }
 
@@ -296,7 +296,7 @@ impl Handle {
     ///
     /// A [`MembersError`], which says whether the change may be decided later.
     pub async fn change_members(&self, change: &MemberChange) -> Result<u64, MembersError> {
-        let own = &self.lists;
+        let own = &self.seen.lists;
         let node = self.leadership().now().node;
         let refused = |problem| MembersError::Change { problem };
         let Some(check) = &own.check else {
@@ -312,7 +312,7 @@ impl Handle {
             return Err(MembersError::UnderWay { config_epoch: pending.config_epoch() });
         }
         let list = MemberList::from(&known.decided).changed(change).map_err(refused)?;
-        let heard = self.standing.standings.heard();
+        let heard = self.facts.cluster.heard();
         let votes = |id| heard.get(&id).is_some_and(|other| other.votes);
         let missing = missing(node, &known.decided, &list, votes);
         if !missing.is_empty() {
@@ -332,7 +332,7 @@ impl Handle {
     /// Returns once this list is decided that was asked for.
     async fn decided(&self, node: NodeId, list: &Members) -> Result<u64, MembersError> {
         let config_epoch = list.config_epoch();
-        let mut known = self.lists.known.clone();
+        let mut known = self.seen.lists.known.clone();
         let decided = async {
             let lists = known.wait_for(|lists| lists.decided.config_epoch() >= config_epoch).await;
             lists.map(|lists| is_same_change(&lists.decided, list))
@@ -342,7 +342,7 @@ impl Handle {
             Ok(Ok(false)) => Err(MembersError::Other { config_epoch }),
             Ok(Err(_)) => Err(RequestError::Stopped.into()),
             // It has lost the lead before it could propose the list.
-            Err(_) if self.lists.now().pending.is_none() => {
+            Err(_) if self.seen.lists.now().pending.is_none() => {
                 Err(RequestError::NotLeading { node }.into())
             }
             Err(_) => Err(MembersError::Undecided { config_epoch }),
@@ -376,18 +376,18 @@ mod tests {
     }
 
     /// Of node 1 of so many, and the end of its loop.
-    fn ends(nodes: u16) -> (OwnLists, LoopEnd) {
+    fn ends(nodes: u16) -> (MembershipChange, LoopEnd) {
         let config = config(nodes);
-        OwnLists::new(&config, Lists::first(config.members().clone()))
+        MembershipChange::new(&config, Lists::first(config.members().clone()))
     }
 
     /// The same. The other end is gone.
-    fn own(nodes: u16) -> OwnLists {
+    fn own(nodes: u16) -> MembershipChange {
         ends(nodes).0
     }
 
     /// Of a node that is alone.
-    impl Default for OwnLists {
+    impl Default for MembershipChange {
         fn default() -> Self {
             own(1)
         }
@@ -482,7 +482,7 @@ mod tests {
     #[test]
     fn with_groups_the_file_says_where_the_members_are() {
         let config = config(2).with_groups(["north"]).expect("valid");
-        let (own, end) = OwnLists::new(&config, Lists::first(config.members().clone()));
+        let (own, end) = MembershipChange::new(&config, Lists::first(config.members().clone()));
         assert!(end.is_by_file() && own.check.is_none());
         end.tell(Lists::first(Members::new([id(1), id(2)]).expect("valid")));
         assert_eq!(own.now().decided.addresses(), config.members().addresses());

@@ -13,31 +13,28 @@
 mod actor;
 mod commands;
 mod commit;
-mod fitness;
 mod gate;
-mod gauges;
 mod groups;
 mod guard;
 mod handle;
 mod known;
-mod leaderless;
+mod leader_alarm;
 mod leadership;
 mod lists;
+mod observed;
 mod recovery;
-mod reporter;
 mod standing;
 mod start;
 mod trace;
 mod work;
 
 use std::net::SocketAddr;
-use std::ops::Deref;
 use std::time::Duration;
 
 use thiserror::Error;
 use tokio::net::TcpListener;
 
-use self::commit::{One, Store};
+use self::commit::{SingleStore, Store};
 pub use self::gate::{Approach, Preparation};
 pub use self::groups::{Groups, UnknownGroup};
 pub use self::guard::Guard;
@@ -46,28 +43,28 @@ pub use self::leadership::{Change, History, Leadership, LeadershipWatch, OwnChan
 pub use self::lists::MembersError;
 pub use self::recovery::{Recovery, RecoveryError};
 pub use self::standing::MaintenanceReport;
-use self::start::Part;
+use self::start::{Joining, NodeTasks};
 pub use self::work::{PANIC_PAUSE, Work};
 use crate::config::{self, Address, Config, Credentials, Runnable};
+use crate::files;
 pub use crate::member::RequestError;
 use crate::protocol::{Core, NodeId};
-use crate::storage::{Directory, Memory, Storage, StorageError};
+use crate::storage::{Memory, Storage, StorageError};
 
 /// How long a node that leaves waits for a storage that does not answer. A machine that runs tests
 /// may have much else to do.
 const CLOSED_WITHIN: Duration = Duration::from_millis(if cfg!(test) { 10_000 } else { 500 });
 
 /// A node's part in the elections of its cluster. It ends with [`Election::leave`], or when this is
-/// dropped. What can be done with it meanwhile can be done with its [`Handle`], which can be
-/// cloned.
+/// dropped. Its [`Handle`], which can be cloned, does all that can be done with it meanwhile.
 #[derive(Debug)]
 pub struct Election {
     handle: Handle,
-    part: Part,
+    tasks: NodeTasks,
 }
 
 /// The reason why a node cannot take part.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum JoinError {
     /// The configuration lacks something, or what the node made durable does not fit to it.
@@ -83,6 +80,18 @@ pub enum JoinError {
         address: Address,
         /// The error that the system reports.
         cause: std::io::Error,
+    },
+    /// This process may not have as many files open as the node needs.
+    #[error(
+        "this process may have {limit} files open, and the node needs {needed}, of which each \
+         connection is one; raise the limit: `ulimit -n {needed}`, or `LimitNOFILE={needed}` in \
+         its unit"
+    )]
+    Files {
+        /// The limit.
+        limit: usize,
+        /// The number that the node needs.
+        needed: usize,
     },
     /// The node is to start a new cluster, and has taken part in one.
     #[error(
@@ -101,7 +110,7 @@ pub enum JoinError {
 }
 
 /// The reason why a node has stopped taking part although it was not told to leave.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum Stopped {
     /// Something could not be made durable, and nothing that depends on it was sent.
@@ -121,8 +130,7 @@ impl Election {
     /// [`Election::join_on`] says.
     pub async fn join<C: Runnable>(config: Config<C>) -> Result<Self, JoinError> {
         let listener = listen(&config).await?;
-        let store = open(&config)?;
-        Ok(Self::start(config, listener, store, false)?.0)
+        Ok(Self::start(config, listener, None, false)?.0)
     }
 
     /// Does the same as [`Election::join`], with a program that prepares itself before it learns
@@ -156,11 +164,7 @@ impl Election {
         config: Config<C>,
     ) -> Result<(Self, Preparation), JoinError> {
         let listener = listen(&config).await?;
-        let store = open(&config)?;
-        let (election, preparation) = Self::start(config, listener, store, true)?;
-        // It was asked to prepare its program.
-        let Some(preparation) = preparation else { unreachable!("the node prepares itself") };
-        Ok((election, preparation))
+        Self::start(config, listener, None, true)
     }
 
     /// Takes part on a listener that is bound already, for example to a port that the system chose.
@@ -178,8 +182,7 @@ impl Election {
         config: Config<C>,
         listener: TcpListener,
     ) -> Result<Self, JoinError> {
-        let store = open(&config)?;
-        Ok(Self::start(config, Some(listener), store, false)?.0)
+        Ok(Self::start(config, Some(listener), None, false)?.0)
     }
 
     /// Does the same as [`Election::join_on`], with durable state in a storage of the caller's.
@@ -194,7 +197,7 @@ impl Election {
         listener: TcpListener,
         storage: impl Storage<C::Durable>,
     ) -> Result<Self, JoinError> {
-        let store = One(Box::new(storage));
+        let store = SingleStore(Box::new(storage));
         Ok(Self::start(config, Some(listener), Some(Box::new(store)), false)?.0)
     }
 
@@ -203,15 +206,16 @@ impl Election {
         listener: Option<TcpListener>,
         store: DurableState<C>,
         prepares: bool,
-    ) -> Result<(Self, Option<Preparation>), JoinError> {
+    ) -> Result<(Self, Preparation), JoinError> {
         if !config.groups().is_empty() {
             let problem = "a node with groups takes part with `Groups::join`".to_owned();
             return Err(config::Error::Groups { problem }.into());
         }
-        let (mut groups, part) = start::start(config, listener, store, prepares)?;
+        let joining = Joining { config, listener, store, prepares };
+        let (mut groups, tasks) = start::join(&mut Some(joining))?;
         // Without groups there is one.
         let (handle, preparation) = groups.remove(0);
-        Ok((Self { handle, part }, preparation))
+        Ok((Self { handle, tasks }, preparation))
     }
 
     /// Returns a handle to this node, to be shared with other tasks.
@@ -220,10 +224,41 @@ impl Election {
         self.handle.clone()
     }
 
+    /// Returns what [`Handle::leadership`] does.
+    #[must_use]
+    pub fn leadership(&self) -> LeadershipWatch {
+        self.handle.leadership()
+    }
+
+    /// Returns what [`Handle::guard`] does.
+    #[must_use]
+    pub fn guard(&self) -> Option<Guard> {
+        self.handle.guard()
+    }
+
+    /// Does what [`Handle::begin_work`] does.
+    #[must_use]
+    pub fn begin_work(&self) -> Option<Work> {
+        self.handle.begin_work()
+    }
+
+    /// Does what [`Handle::run_while_leader`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Handle::run_while_leader`].
+    pub async fn run_while_leader<W, F>(&self, work: W) -> Result<F::Output, LeadError>
+    where
+        W: FnMut(Guard) -> F,
+        F: Future,
+    {
+        self.handle.run_while_leader(work).await
+    }
+
     /// Returns the address on which the node listens; `None` if it listens nowhere.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
-        self.part.address
+        self.tasks.address
     }
 
     /// Replaces the credentials with which the node proves itself by these, as
@@ -231,7 +266,7 @@ impl Election {
     /// Nothing happens if they are of another kind than before: that is the same on every node, and
     /// cannot change while they run.
     pub fn replace_credentials(&self, credentials: Credentials) {
-        self.part.credentials.replace(credentials);
+        self.tasks.credentials.replace(credentials);
     }
 
     /// Waits until the node has stopped taking part although it was not told to leave. Returns `Ok`
@@ -241,7 +276,7 @@ impl Election {
     ///
     /// Why it has stopped.
     pub async fn stopped(&mut self) -> Result<(), Stopped> {
-        self.part.stopped().await
+        self.tasks.stopped().await
     }
 
     /// Stops taking part, and returns when the port is free again and the storage closed; one that
@@ -255,36 +290,32 @@ impl Election {
     ///
     /// Why it had stopped before. A task that panicked has left, too.
     pub async fn leave(self) -> Result<(), Stopped> {
-        self.part.leave().await
+        self.tasks.leave().await
     }
 }
 
-impl Deref for Election {
-    type Target = Handle;
-
-    fn deref(&self) -> &Handle {
-        &self.handle
-    }
-}
-
-/// What keeps durable state, if the protocol has some.
+/// What keeps durable state, if that is not to be in the configured directory.
 type DurableState<C> = Option<Box<dyn Store<<C as Core>::Durable>>>;
 
 async fn listen<C: Runnable>(config: &Config<C>) -> Result<Option<TcpListener>, JoinError> {
     let Some(address) = config.listen() else { return Ok(None) };
+    let others = config.addresses().count().saturating_sub(1);
+    files::reserve(others).map_err(|(limit, needed)| JoinError::Files { limit, needed })?;
     let listener = TcpListener::bind(address.as_str()).await;
     listener.map(Some).map_err(|cause| JoinError::Listen { address: address.clone(), cause })
 }
 
-/// The configured directory; the memory for a process with a label, which is another holder after
-/// a restart.
+/// Opens the configured directory, if the protocol has durable state; the memory for a process with
+/// a label, which is another holder after a restart.
 fn open<C: Runnable>(config: &Config<C>) -> Result<DurableState<C>, JoinError> {
-    let storage: Box<dyn Storage<C::Durable>> = match config.directory()? {
-        Some(path) => Box::new(Directory::open(path, config.owner())?),
-        None if config.label().is_some() => Box::new(Memory::<C::Durable>::default()),
+    let store: Box<dyn Store<C::Durable>> = match config.directory()? {
+        Some(path) => commit::open(config, path)?,
+        None if config.label().is_some() && config.groups().is_empty() => {
+            Box::new(SingleStore(Box::new(Memory::<C::Durable>::default())))
+        }
         None => return Ok(None),
     };
-    Ok(Some(Box::new(One(storage))))
+    Ok(Some(store))
 }
 
 #[cfg(test)]

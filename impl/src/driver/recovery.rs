@@ -12,18 +12,18 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::commit::{Named, One, States, Store};
+use super::commit::{self, States, Store};
 use crate::config::{self, Address, Config, MemberList, Runnable};
 use crate::protocol::quorum::{Durable, Lists, Mark};
 use crate::protocol::{Birth, Epoch, Members, NodeId};
-use crate::storage::{Directory, StorageError};
+use crate::storage::StorageError;
 
 /// By how much a recovery raises the epoch: far more elections than a cluster has in a day, and no
 /// bound on what the lost majority granted.
 const JUMP: u64 = 1_000;
 
 /// The reason why a node's list of members cannot be recovered.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum RecoveryError {
     /// The protocol keeps no list of members.
@@ -113,18 +113,13 @@ impl Written {
         if !C::CHANGES_MEMBERS {
             return Err(RecoveryError::Protocol { protocol: C::NAME });
         }
-        let (node, groups) = (config.node(), config.groups());
+        let node = config.node();
         let path = config.directory()?.unwrap_or_else(|| unreachable!("it is durable"));
         let without = || RecoveryError::NoState { node, path: path.to_owned() };
         if !path.is_dir() {
             return Err(without());
         }
-        let mut store: Box<dyn Store<Durable>> = if groups.is_empty() {
-            Box::new(One(Box::new(Directory::open(path, config.owner())?)))
-        } else {
-            let directory = Directory::open(path, config.owner_of_groups())?;
-            Box::new(Named::new(Box::new(directory), groups.to_vec()))
-        };
+        let mut store: Box<dyn Store<Durable>> = commit::open(config, path)?;
         let states = store.load()?;
         if states.iter().all(Option::is_none) {
             return Err(without());
@@ -247,7 +242,7 @@ mod tests {
     use super::*;
     use crate::driver::tests::id;
     use crate::protocol::quorum::Quorum;
-    use crate::storage::Storage as _;
+    use crate::storage::{Directory, Storage as _};
 
     fn members(nodes: &[u16]) -> BTreeMap<NodeId, Address> {
         let address =

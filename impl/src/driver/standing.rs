@@ -7,12 +7,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::commands::Command;
+use super::observed::Observed;
 use super::{CLOSED_WITHIN, Handle};
 use crate::config::{Config, Runnable};
 use crate::member::RequestError;
@@ -20,12 +22,17 @@ use crate::protocol::NodeId;
 use crate::protocol::quorum::Mark;
 use crate::storage::{Directory, Owner, Storage as _, StorageError};
 use crate::transport::Links;
-use crate::transport::standing::{ClusterFacts, Maintenance, NodeFacts};
+use crate::transport::facts::{ClusterFacts, Maintenance, NodeFacts};
 
 /// How long between two looks at what is not told.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A node in maintenance does not run for so long. It is asked again before that is over.
+/// What the log and the `problem` say in maintenance.
+pub(super) const IN_MAINTENANCE: &str =
+    "the cluster is in maintenance: no node stands for election until it is ended";
+
+/// A node in maintenance does not stand for election for so long. It is asked again before that is
+/// over.
 pub(super) const FROZEN: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// The time in which a node ends that does not run any more.
@@ -56,19 +63,21 @@ pub struct MaintenanceReport {
 
 /// What a node says of itself, for its handles. A clone is the same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OwnStanding {
-    pub(super) standings: ClusterFacts,
+pub(super) struct LocalFacts {
+    pub(super) cluster: ClusterFacts,
     /// Where the decision is kept.
-    kept: Kept,
+    kept: PersistedValue,
     /// Held while one is taken.
     turn: Arc<Mutex<()>>,
+    /// Told when another node has said something new.
+    news: Arc<watch::Sender<()>>,
     /// Whether the node has groups: of none of them alone is anything told.
     grouped: bool,
     /// The protocol, if its nodes serve no requests.
     without_requests: Option<&'static str>,
 }
 
-impl OwnStanding {
+impl LocalFacts {
     /// Of a node with these links, whose lists of members have this mark. Reads the decision that
     /// it knew last.
     pub(super) fn open<C: Runnable>(
@@ -77,15 +86,16 @@ impl OwnStanding {
         mark: Mark,
     ) -> Result<Self, StorageError> {
         let path = config.directory().ok().flatten().filter(|_| C::REQUESTS);
-        let opened = path.map(|path| Kept::open(path, config.owner())).transpose()?;
+        let opened = path.map(|path| PersistedValue::open(path, config.owner())).transpose()?;
         let (kept, maintenance) = opened.unwrap_or_default();
         let maintenance = maintenance.unwrap_or_default();
-        let (standings, priority) = (links.standings.clone(), config.priority());
-        standings
+        let (cluster, priority) = (links.standings.clone(), config.priority());
+        cluster
             .change(|own| *own = NodeFacts { priority, fit: true, maintenance, mark, votes: true });
         let grouped = !config.groups().is_empty();
         let without_requests = (!C::REQUESTS).then_some(C::NAME);
-        Ok(Self { standings, kept, turn: Arc::default(), grouped, without_requests })
+        let (turn, news) = (Arc::default(), Arc::default());
+        Ok(Self { cluster, kept, turn, news, grouped, without_requests })
     }
 
     /// Closes what is kept.
@@ -97,7 +107,7 @@ impl OwnStanding {
     /// it. Returns the one that counts.
     async fn take(&self, handle: &Handle, new: Maintenance) -> Maintenance {
         let _turn = self.turn.lock().await;
-        let known = self.standings.own().maintenance;
+        let known = self.cluster.own().maintenance;
         if new <= known {
             return known;
         }
@@ -110,9 +120,9 @@ impl OwnStanding {
                 "whether the cluster is in maintenance is forgotten in a restart: {error}"
             );
         }
-        self.standings.change(|own| own.maintenance = new);
+        self.cluster.change(|own| own.maintenance = new);
         if new.on {
-            tracing::warn!(node, "the cluster is in maintenance: no node runs until it is ended");
+            tracing::warn!(node, "{IN_MAINTENANCE}");
         } else {
             tracing::info!(node, "the maintenance of the cluster is ended");
         }
@@ -125,18 +135,18 @@ impl Handle {
     /// Returns the priority of this node: see [`Config::priority`](crate::Config::priority).
     #[must_use]
     pub fn priority(&self) -> u8 {
-        self.standing.standings.own().priority
+        self.facts.cluster.own().priority
     }
 
     /// Gives this node another priority, until it starts anew.
     pub fn set_priority(&self, priority: u8) {
-        self.standing.standings.change(|own| own.priority = priority);
+        self.facts.cluster.change(|own| own.priority = priority);
     }
 
     /// Returns whether the cluster is in maintenance, as far as this node knows.
     #[must_use]
     pub fn in_maintenance(&self) -> bool {
-        self.standing.standings.own().maintenance.on
+        self.facts.cluster.own().maintenance.on
     }
 
     /// Begins or ends the maintenance of the whole cluster. While it lasts, no node runs for
@@ -148,25 +158,22 @@ impl Handle {
     ///
     /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
     pub async fn set_maintenance(&self, on: bool) -> Result<MaintenanceReport, RequestError> {
-        let standing = &self.standing;
-        if let Some(protocol) = standing.without_requests {
+        let facts = &self.facts;
+        if let Some(protocol) = facts.without_requests {
             return Err(RequestError::Unsupported { protocol });
         }
         // A node that takes part no longer does not decide either.
         self.send_command(Command::Ping).await?;
-        let decision = standing.take(self, standing.standings.own().maintenance.decide(on)).await;
-        let node = self.leadership().now().node;
-        let members = self.lists.now().latest().clone();
+        let decision = facts.take(self, facts.cluster.own().maintenance.decide(on)).await;
+        let node = self.seen.hello.node;
+        let members = self.seen.lists.now().latest().clone();
         let others: Vec<_> = members.iter().filter(|&id| id != node).collect();
         let knows = |node: &NodeId| {
-            let heard = standing.standings.heard();
+            let heard = facts.cluster.heard();
             heard.get(node).is_some_and(|other| other.maintenance >= decision)
         };
-        let all = async {
-            while !others.iter().all(knows) {
-                sleep(AT_ONCE * 10).await;
-            }
-        };
+        let mut news = facts.news.subscribe();
+        let all = async { news.wait_for(|()| others.iter().all(knows)).await.is_ok() };
         let _ = timeout(HEARD_WITHIN, all).await;
         let (mut known, missing): (Vec<_>, _) = others.into_iter().partition(knows);
         known.push(node);
@@ -177,9 +184,9 @@ impl Handle {
     /// Keeps this node from running in maintenance, and lets it run again after it.
     async fn keep_to_maintenance(&self) {
         let on = self.in_maintenance();
-        let was = self.gauges.set_maintained(on);
+        let was = self.seen.maintained.swap(on, Ordering::Relaxed);
         // What was asked of it meanwhile may last for a shorter time.
-        let is_frozen = self.gauges.frozen() > FROZEN / 2;
+        let is_frozen = self.seen.frozen() > FROZEN / 2;
         if on != was || (on && !is_frozen) {
             // A node that has ended does not run.
             let _ = self.freeze(if on { FROZEN } else { AT_ONCE }).await;
@@ -188,8 +195,9 @@ impl Handle {
 
     /// Tells the others whether this node is fit to lead.
     pub(super) fn tell_fitness(&self) {
-        let fit = self.standing.grouped || self.fitness.unfit(self.leases.now()).is_none();
-        self.standing.standings.change(|own| own.fit = fit);
+        let Observed { eligibility, leases, .. } = &*self.seen;
+        let fit = self.facts.grouped || eligibility.unfit(leases.now()).is_none();
+        self.facts.cluster.change(|own| own.fit = fit);
     }
 }
 
@@ -216,15 +224,15 @@ impl Keeper {
     }
 
     pub(super) async fn run(mut self) {
-        let standings = self.handles[0].standing.standings.clone();
-        if standings.own().maintenance.on {
-            let node = self.handles[0].leadership().now().node.get();
-            tracing::warn!(node, "the cluster is in maintenance: no node runs until it is ended");
+        let LocalFacts { cluster, news, .. } = self.handles[0].facts.clone();
+        if cluster.own().maintenance.on {
+            let node = self.handles[0].seen.hello.node.get();
+            tracing::warn!(node, "{IN_MAINTENANCE}");
         }
-        let mut own = standings.changes();
+        let mut own = cluster.changes();
         loop {
             tokio::select! {
-                () = standings.news() => {}
+                () = cluster.news() => news.send_replace(()),
                 Ok(()) = own.changed() => {}
                 () = sleep(LOOK) => {}
             }
@@ -237,19 +245,19 @@ impl Keeper {
 
     /// Members with older lists are told: one that observes may know no leader by them.
     fn tell_lists(&self) {
-        let standings = &self.handles[0].standing.standings;
-        let own = standings.own().mark;
-        let behind = standings.heard().into_iter().filter(|(_, other)| other.mark < own);
-        behind.for_each(|(node, _)| self.handles[0].lists.tell(node));
+        let Handle { facts, seen, .. } = &self.handles[0];
+        let own = facts.cluster.own().mark;
+        let behind = facts.cluster.heard().into_iter().filter(|(_, other)| other.mark < own);
+        behind.for_each(|(node, _)| seen.lists.tell(node));
     }
 
     /// Learns of a decision that another node knows; and if this node was asked something else
     /// meanwhile, it does not run all the same.
     async fn keep_maintenance(&self) {
-        let standing = &self.handles[0].standing;
-        let heard = standing.standings.heard();
-        if let Some(newest) = heard.values().map(|other| other.maintenance).max() {
-            standing.take(&self.handles[0], newest).await;
+        let facts = &self.handles[0].facts;
+        let newest = facts.cluster.heard().values().map(|other| other.maintenance).max();
+        if let Some(newest) = newest {
+            facts.take(&self.handles[0], newest).await;
         }
         for handle in &self.handles {
             handle.keep_to_maintenance().await;
@@ -258,10 +266,10 @@ impl Keeper {
 
     /// Hands over to a node that has been preferred for long enough.
     async fn prefer(&mut self) {
-        let (standings, now) = (&self.handles[0].standing.standings, Instant::now());
-        let leadership = self.handles[0].leadership().now();
-        let own = standings.own();
-        let (heard, members) = (standings.heard(), self.handles[0].lists.now());
+        let (Handle { facts, seen, .. }, now) = (&self.handles[0], Instant::now());
+        let leadership = seen.leadership.now();
+        let (own, heard) = (facts.cluster.own(), facts.cluster.heard());
+        let members = seen.lists.now();
         let better = heard.iter().filter(|&(&id, other)| {
             let may_lead = self.prefers && members.latest().may_lead(id);
             may_lead && other.fit && other.priority > own.priority
@@ -303,9 +311,9 @@ impl Keeper {
 /// A value that a node remembers through restarts beside the state of its protocol, in a directory
 /// of its own below that of the node. A clone is the same.
 #[derive(Clone, Debug, Default)]
-struct Kept(Arc<Mutex<Option<Directory<Maintenance>>>>);
+struct PersistedValue(Arc<Mutex<Option<Directory<Maintenance>>>>);
 
-impl Kept {
+impl PersistedValue {
     /// Opens the directory below that of a node, and reads what was saved last.
     fn open(node: &Path, owner: Owner) -> Result<(Self, Option<Maintenance>), StorageError> {
         let mut directory = Directory::open(&node.join(DIRECTORY), owner)?;
@@ -320,18 +328,15 @@ impl Kept {
 
     /// Returns when the value is durable. It goes on if that is not awaited.
     async fn save(&self, value: Maintenance) -> Result<(), String> {
-        let kept = Arc::clone(&self.0);
-        let save = async move {
-            let mut kept = kept.lock().await;
+        let mut kept = Arc::clone(&self.0).lock_owned().await;
+        let save = move || -> Result<(), String> {
             let mut directory = kept.take().ok_or("there is no directory, or it has failed")?;
-            let saves = move || (directory.save(&value), directory);
-            let (saved, directory) =
-                tokio::task::spawn_blocking(saves).await.map_err(|_| "the program ends")?;
-            saved.map_err(|error| error.to_string())?;
+            directory.save(&value).map_err(|error| error.to_string())?;
             *kept = Some(directory);
             Ok(())
         };
-        tokio::spawn(save).await.unwrap_or_else(|_| Err("the program ends".to_owned()))
+        let saved = tokio::task::spawn_blocking(save).await;
+        saved.unwrap_or_else(|_| Err("the program ends".to_owned()))
     }
 
     /// Closes the directory, once what is saved is durable.
@@ -357,7 +362,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_saved_is_there_when_it_is_opened_again_although_it_was_not_awaited() {
         let directory = tempfile::tempdir().expect("a directory");
-        let open = || Kept::open(directory.path(), owner());
+        let open = || PersistedValue::open(directory.path(), owner());
         let first = Maintenance::default().decide(true);
         let second = first.decide(false);
         let (kept, none) = open().expect("usable");

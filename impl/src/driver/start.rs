@@ -1,14 +1,15 @@
 //! How a node begins to take part, and ends: what all of its groups share, what each of them has,
 //! and its tasks.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
-use futures::future::{BoxFuture, OptionFuture};
+use futures::future::{self, BoxFuture, OptionFuture, join_all};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
@@ -16,20 +17,19 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
-use super::actor::{self, Actor};
+use super::actor::{self, NodeLoop};
 use super::commands::{self, CommandRequest};
-use super::commit::{Commit, Disk};
+use super::commit::{Disk, GroupCommit};
 use super::gate::{Preparation, PreparationSender};
-use super::gauges::Gauges;
 use super::guard::LeaseWriter;
 use super::handle::Handle;
-use super::leaderless::{self, LeaderTimeout};
+use super::leader_alarm::Eligibility;
 use super::leadership::Publisher;
-use super::lists::OwnLists;
-use super::reporter::{Reporter, watch_expiries};
-use super::standing::{Keeper, OwnStanding};
+use super::lists::MembershipChange;
+use super::observed::{Observed, watch_expiries};
+use super::standing::{Keeper, LocalFacts};
 use super::trace::Trace;
-use super::{CLOSED_WITHIN, DurableState, JoinError, Stopped, known};
+use super::{CLOSED_WITHIN, DurableState, JoinError, Stopped, known, open};
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Config, Current, Runnable, StoreAccess};
 use crate::member::{Member, Setup};
@@ -41,18 +41,47 @@ use crate::store::STORE;
 use crate::store_client::StoreClient;
 use crate::transport::frame::Hello;
 use crate::transport::incoming::Inboxes;
-use crate::transport::{self, Limits, Links, Mailbox, Reports, Terms};
+use crate::transport::outbox::Mailbox;
+use crate::transport::{self, Limits, Links, Reports, Terms};
 
-/// What the program gets of each group.
-pub(super) type Started = Vec<(Handle, Option<Preparation>)>;
+/// How many elections a node may be without a leader before that is a problem.
+const ELECTIONS: u32 = 3;
+
+/// What the program gets of each group. A preparation is never asked for if the program does not
+/// prepare itself.
+pub(super) type Started = Vec<(Handle, Preparation)>;
+
+/// A node that is about to take part.
+pub(super) struct Joining<C: Runnable> {
+    pub(super) config: Config<C>,
+    pub(super) listener: Option<TcpListener>,
+    /// What keeps durable state, if the configuration does not say that.
+    pub(super) store: DurableState<C>,
+    pub(super) prepares: bool,
+}
+
+macro_rules! registry {
+    ($($core:ty),+ $(,)?) => {
+        /// Does the same as [`start`], for an `Option` of [`Joining`] with one of the protocols.
+        /// None of them is a parameter, so the member and its driver are compiled with the library,
+        /// and not with each program that joins.
+        pub(super) fn join(joining: &mut dyn Any) -> Result<(Started, NodeTasks), JoinError> {
+            $(if let Some(joining) = joining.downcast_mut::<Option<Joining<$core>>>() {
+                return joining.take().map_or_else(|| unreachable!("it joins once"), start);
+            })+
+            unreachable!("every protocol is registered")
+        }
+    };
+}
+
+crate::for_each_core!(registry);
 
 /// Takes part in each election of the configuration.
 pub(super) fn start<C: Runnable>(
-    config: Config<C>,
-    listener: Option<TcpListener>,
-    mut store: DurableState<C>,
-    prepares: bool,
-) -> Result<(Started, Part), JoinError> {
+    joining: Joining<C>,
+) -> Result<(Started, NodeTasks), JoinError> {
+    let Joining { config, listener, store, prepares } = joining;
+    let mut store = if store.is_some() { store } else { open(&config)? };
     let states = match &mut store {
         Some(store) => store.load()?,
         None => vec![None; config.elections()],
@@ -71,12 +100,14 @@ pub(super) fn start<C: Runnable>(
     let stores = stores(config, setup.lifetime)?;
     let mailboxes = stores.iter().map(|(_, mailbox)| Arc::clone(mailbox)).collect();
     let links = links(config, &known, setup.lifetime).with_stores(mailboxes);
+    let facts = LocalFacts::open(config, &links, known.mark)?;
+    let (commit, released) = store.map(|store| GroupCommit::new(store, states)).unzip();
     let common = Common {
         config,
-        standing: OwnStanding::open(config, &links, known.mark)?,
+        facts: facts.clone(),
         known,
         links,
-        commit: store.map(|store| Commit::new(store, states)),
+        commit,
         credentials: credentials.clone(),
         hello: hello.clone(),
         setup,
@@ -85,7 +116,7 @@ pub(super) fn start<C: Runnable>(
     let group = |(number, node)| common.group(number, node, trace.take());
     let groups: Vec<_> = nodes.into_iter().enumerate().map(group).collect();
     let limits = Limits::new(config.network_timeout());
-    let terms = Terms { credentials: credentials.clone(), lifetime: setup.lifetime, limits };
+    let terms = Terms { credentials: credentials.clone(), limits };
     let (inboxes, arrivals) = Inboxes::new(groups.len());
     // One start of the process: a copy of the machine has another.
     let own = config.holder(rand::random())?;
@@ -105,23 +136,22 @@ pub(super) fn start<C: Runnable>(
         .into_iter()
         .zip(arrivals)
         .map(|(group, arrivals)| {
-            let runs = group.actor.run(arrivals, group.commands, stop.clone());
+            let runs = group.node_loop.run(arrivals, group.commands, stop.clone());
             ((group.handle, group.preparation), runs.instrument(group.span).boxed())
         })
         .unzip();
     // Boxed, as all that is spawned for one protocol: a task of its own kind for each of them
     // would be a quarter of the program.
     let (node, told) = (config.node().get(), stop.clone());
-    let (standing, commit) = (common.standing.clone(), common.commit.clone());
     let tasks = async move {
         let result = take_part(node, loops, connections, told).await;
-        let closed = commit.as_ref().map(|commit| timeout(CLOSED_WITHIN, commit.alone()));
+        let closed = released.map(|held| timeout(CLOSED_WITHIN, held.wait_until_released()));
         let written = written.map(|written| timeout(CLOSED_WITHIN, written));
-        tokio::join!(standing.close(), OptionFuture::from(closed), OptionFuture::from(written));
+        tokio::join!(facts.close(), OptionFuture::from(closed), OptionFuture::from(written));
         result
     };
     let (task, stop) = (Some(tokio::spawn(tasks.boxed())), Some(stop.drop_guard()));
-    Ok((started, Part { address, credentials, task, stop }))
+    Ok((started, NodeTasks { address, credentials, task, stop }))
 }
 
 /// A store of the lease of one group, and what is on its way there.
@@ -143,10 +173,10 @@ fn stores<C: Runnable>(
 struct Common<'a, C: Runnable> {
     config: &'a Config<C>,
     links: Links<C::Message>,
-    standing: OwnStanding,
+    facts: LocalFacts,
     /// The lists of members that the node knows when it starts.
     known: Lists,
-    commit: Option<Commit<C::Durable>>,
+    commit: Option<GroupCommit<C::Durable>>,
     credentials: Current,
     hello: Hello,
     setup: Setup,
@@ -157,69 +187,64 @@ type TraceOf<C> = Trace<<C as Core>::Durable, <C as Core>::Message>;
 
 /// A group before its loop begins.
 struct Group<C: Runnable> {
-    actor: Actor<C, SystemClock>,
+    node_loop: NodeLoop<C, SystemClock>,
     commands: mpsc::Receiver<CommandRequest>,
     handle: Handle,
-    preparation: Option<Preparation>,
-    leader_timeout: LeaderTimeout,
+    preparation: Preparation,
     span: tracing::Span,
 }
 
 impl<C: Runnable> Common<'_, C> {
     /// The group with this number, in which the node is this one, and where its steps are written.
     fn group(&self, number: usize, node: Node<C>, trace: Option<TraceOf<C>>) -> Group<C> {
-        let Self { config, links, standing, known, commit, credentials, hello, setup } = self;
+        let Self { config, links, facts, known, commit, credentials, hello, setup } = self;
         let clock = SystemClock;
         let (publisher, leadership, history) = Publisher::new(config.node());
         let (lease_writer, leases) = LeaseWriter::new(config.node(), clock, setup.silence);
-        let ignored = Arc::new(AtomicU64::new(0));
         // A configuration has at most 2048 groups.
         let links = links.clone().for_group(u16::try_from(number).unwrap_or(u16::MAX));
-        let disk = Disk::of(commit.clone(), number);
-        let leader_timeout = LeaderTimeout::of(config, clock);
-        let fitness = leader_timeout.fitness.clone();
         let (commands, queue) = commands::channel();
-        let (lists, lists_end) = OwnLists::new(config, known::of_group(config, &node, known));
-        let asks = setup.prepares.then(|| PreparationSender::new(commands.clone()));
-        let (asks, preparation) = asks.unzip();
-        let reporter = Reporter {
+        let (lists, lists_end) =
+            MembershipChange::new(config, known::of_group(config, &node, known));
+        let (asks, preparation) = PreparationSender::new(commands.clone());
+        let election = C::election_takes(config.core());
+        let seen = Arc::new(Observed {
             hello: hello.clone(),
-            leadership: leadership.clone(),
-            leases: leases.clone(),
-            links: links.clone(),
-            ignored: Arc::clone(&ignored),
-            stalled: disk.stalled(),
-            fitness: fitness.clone(),
-            lists: lists.clone(),
-            leader_timeout: leader_timeout.clone(),
-            credentials: credentials.clone(),
             start: Instant::now(),
-        };
-        let handle = Handle {
             leadership,
             history,
             leases,
-            commands,
-            report: Arc::new(move || reporter.report()),
-            fitness: fitness.clone(),
-            without_lease: C::shortest_lease(config.core()).is_none().then_some(C::NAME),
-            incarnation: hello.incarnation,
-            election: C::election_takes(config.core()),
-            gauges: Gauges::new(links.clone(), disk.times()),
-            standing: standing.clone(),
             lists,
+            eligibility: Eligibility::default(),
+            maintained: AtomicBool::default(),
+            longest_leaderless: election * ELECTIONS,
+            majority: C::TWO_LEADERS.is_none(),
+            ignored: AtomicU64::default(),
+            stalled: AtomicBool::default(),
+            syncs: commit.as_ref().map(|commit| Arc::clone(&commit.times)).unwrap_or_default(),
+            store: links.store_views(),
+            credentials: credentials.clone(),
+        });
+        let (reported, reported_links) = (Arc::clone(&seen), links.clone());
+        let measured = links.clone();
+        let handle = Handle {
+            seen: Arc::clone(&seen),
+            commands,
+            report: Arc::new(move || reported.report(&reported_links)),
+            measured_links: Arc::new(move || measured.measurements()),
+            without_lease: C::shortest_lease(config.core()).is_none().then_some(C::NAME),
+            election,
+            facts: facts.clone(),
         };
-        let actor = Actor {
+        let node_loop = NodeLoop {
             member: Member::new(node, setup, clock.now()),
             links,
             lists: lists_end,
-            disk,
+            disk: Disk::of(commit.clone(), number),
             publisher,
             lease_writer,
             preparation: asks,
-            ignored,
-            fitness,
-            incarnation: hello.incarnation,
+            seen,
             clock,
             cuts_off: None,
             tickets: 0,
@@ -232,7 +257,7 @@ impl<C: Runnable> Common<'_, C> {
             tracing::Span::none,
             |name| tracing::error_span!("election", group = %name),
         );
-        Group { actor, commands: queue, handle, preparation, leader_timeout, span }
+        Group { node_loop, commands: queue, handle, preparation, span }
     }
 }
 
@@ -262,18 +287,13 @@ fn watch<C: Runnable>(
     groups: &[Group<C>],
     credentials: &Current,
 ) -> BoxFuture<'static, ()> {
-    let watched = |group: &Group<C>| leaderless::Watched {
-        leader_timeout: group.leader_timeout.clone(),
-        handle: group.handle.clone(),
-        span: group.span.clone(),
-        told: false,
+    let watched = |group: &Group<C>| {
+        let handle = group.handle.clone();
+        let watch = async move { handle.seen.watch_leader(&*handle.report).await };
+        watch.instrument(group.span.clone())
     };
-    let led = leaderless::watch(config.node(), groups.iter().map(watched).collect());
-    let certified = watch_expiries(config.node(), credentials.watch());
-    async move {
-        tokio::join!(led, certified);
-    }
-    .boxed()
+    let led = join_all(groups.iter().map(watched));
+    future::join(led, watch_expiries(config.node(), credentials.watch())).map(drop).boxed()
 }
 
 /// What the node says of itself to others.
@@ -344,14 +364,14 @@ type Loop = BoxFuture<'static, Result<(), StorageError>>;
 
 /// A node that takes part, until this is dropped.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct NodeTasks {
     pub(super) address: Option<SocketAddr>,
     pub(super) credentials: Current,
     task: Option<JoinHandle<Result<(), StorageError>>>,
     stop: Option<DropGuard>,
 }
 
-impl Part {
+impl NodeTasks {
     /// See [`Election::stopped`](super::Election::stopped).
     pub(super) async fn stopped(&mut self) -> Result<(), Stopped> {
         let Some(task) = &mut self.task else { return Ok(()) };

@@ -2,7 +2,7 @@
 //! The clock is the tests' own, and so is the core: it makes durable what it sees, and when.
 
 mod commands;
-mod leaderless;
+mod leader_alarm;
 mod stalls;
 mod whole;
 mod work;
@@ -10,7 +10,7 @@ mod work;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
@@ -19,10 +19,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::field::Field;
 use tracing_subscriber::layer::{self, Layer, SubscriberExt as _};
 
-use super::actor::Actor;
+use super::actor::NodeLoop;
 use super::commit::Disk;
+use super::gate::PreparationSender;
 use super::guard::{LeaseReader, LeaseWriter};
 use super::leadership::Publisher;
+use super::observed::Observed;
 use super::*;
 use crate::clock::Clock as _;
 use crate::clock::tests::ManualClock;
@@ -203,7 +205,7 @@ impl Storage<(What, u64)> for Records {
 struct Hands {
     clock: ManualClock,
     records: Records,
-    ignored: Arc<AtomicU64>,
+    seen: Arc<Observed>,
     arrivals: mpsc::Sender<Arrival<Order>>,
     inbox: Option<mpsc::Receiver<Arrival<Order>>>,
     stop: CancellationToken,
@@ -221,22 +223,20 @@ fn around<C: Core>(
     setup: Setup,
     storage: Option<Box<dyn Storage<C::Durable>>>,
     clock: &ManualClock,
-) -> (Actor<C, ManualClock>, LeadershipWatch, LeaseReader) {
+) -> (NodeLoop<C, ManualClock>, LeadershipWatch, LeaseReader) {
     let id = node.status().id;
-    let (publisher, leadership, _) = Publisher::new(id);
+    let (publisher, leadership, history) = Publisher::new(id);
     let (lease_writer, leases) = LeaseWriter::new(id, clock.clone(), setup.silence);
     let setup = Setup { stores: storage.is_some(), ..setup };
-    let actor = Actor {
+    let actor = NodeLoop {
         member: Member::new(node, &setup, clock.now()),
         links: Links::new(1, std::iter::empty(), ms(1_000), clock.clone()),
         lists: lists::channel(Lists::first(Members::of_any_size([id]))).0,
         disk: Disk::new(storage),
         publisher,
         lease_writer,
-        preparation: None,
-        ignored: Arc::default(),
-        fitness: fitness::Fitness::default(),
-        incarnation: 1,
+        preparation: PreparationSender::new(super::commands::channel().0).0,
+        seen: Observed::of(leadership.clone(), history, leases.clone()),
         clock: clock.clone(),
         cuts_off: None,
         tickets: 0,
@@ -248,7 +248,7 @@ fn around<C: Core>(
 }
 
 /// One thing after the other, as the loop does them.
-impl<C: Core> Actor<C, ManualClock> {
+impl<C: Core> NodeLoop<C, ManualClock> {
     async fn step(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
         let event = match input {
             Input::Boot => Event::Start,
@@ -279,7 +279,7 @@ impl<C: Core> Actor<C, ManualClock> {
     }
 }
 
-fn node(detection: Option<&Detection>) -> (Actor<Recorder, ManualClock>, Hands) {
+fn node(detection: Option<&Detection>) -> (NodeLoop<Recorder, ManualClock>, Hands) {
     let members = Members::new([1, 2, 3].map(id)).expect("valid");
     let Ok(node) = Node::new(Config { id: id(1), members, timing: () }, None, 0);
     let (clock, records) = (ManualClock::new(), Records::default());
@@ -287,16 +287,16 @@ fn node(detection: Option<&Detection>) -> (Actor<Recorder, ManualClock>, Hands) 
     let detection = detection.map(|detection| (*detection, detection.check().expect("good")));
     let setup = Setup { detection, ..may_take(ms(1_000), ms(60_000)) };
     let (actor, ..) = around(node, setup, Some(Box::new(records.clone())), &clock);
-    let (ignored, inbox) = (Arc::clone(&actor.ignored), Some(inbox));
+    let (seen, inbox) = (Arc::clone(&actor.seen), Some(inbox));
     let stop = CancellationToken::new();
-    (actor, Hands { clock, records, ignored, arrivals, inbox, stop })
+    (actor, Hands { clock, records, seen, arrivals, inbox, stop })
 }
 
 impl Hands {
     /// Lets the actor run beside the test.
     fn run(
         &mut self,
-        actor: Actor<Recorder, ManualClock>,
+        actor: NodeLoop<Recorder, ManualClock>,
     ) -> tokio::task::JoinHandle<Result<(), StorageError>> {
         let inbox = self.inbox.take().expect("runs once");
         let (_, commands) = crate::driver::commands::channel();
@@ -432,6 +432,6 @@ async fn what_the_node_ignores_is_counted_and_logged() {
     drop(log);
     actor.step(says(Order::Note(2))).await.expect("the disk works");
     actor.save_all().await.expect("the disk works");
-    assert_eq!(hands.ignored.load(Ordering::Relaxed), 1);
+    assert_eq!(hands.seen.ignored.load(Ordering::Relaxed), 1);
     assert_eq!(*lines.0.lock().expect("no panic"), ["peer=9 reason=\"unknown_sender\" "]);
 }

@@ -18,13 +18,11 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::oneshot;
 
-use super::actor::Actor;
-use crate::clock::Clock;
 use crate::config::{self, Config, Runnable};
-use crate::member::{Event, ProgramView, StorageAnswer};
-use crate::protocol::{Core, Epoch, Node, Time};
+use crate::member::ProgramView;
+use crate::protocol::{Epoch, Node, Time};
 use crate::store::STORE;
-use crate::trace::{self, Deed, Entry, FORMAT, Line, Start, Step};
+use crate::trace::{self, Deed, Entry, FORMAT, Line, Start};
 use crate::transport::frame::Hello;
 
 /// How many lines wait to be written: those of a second in which everything goes wrong.
@@ -45,7 +43,7 @@ pub(super) struct Trace<D, M> {
     /// The same, once there are no more.
     missed_last: Arc<AtomicU64>,
     /// Whether a state is being saved.
-    saving: bool,
+    pub(super) saving: bool,
 }
 
 /// A line that waits, and how many are missing before it.
@@ -109,7 +107,7 @@ where
     }
 
     /// Has a line written. Waits for nothing.
-    fn add(&mut self, at: Time, entry: Entry<D, M>) {
+    pub(super) fn add(&mut self, at: Time, entry: Entry<D, M>) {
         match self.queue.try_send(Queued { missed: self.missed, at, entry }) {
             Ok(()) => self.missed = 0,
             Err(TrySendError::Full(_)) => self.missed += 1,
@@ -122,33 +120,6 @@ where
 impl<D, M> Drop for Trace<D, M> {
     fn drop(&mut self) {
         self.missed_last.store(self.missed, Ordering::Release);
-    }
-}
-
-/// What comes into the trace of a node, if it has one.
-impl<C: Core, K: Clock> Actor<C, K> {
-    /// What its member is about to be told: whether that is an answer to a save.
-    pub(super) fn trace_event(&mut self, now: Time, event: &Event<C::Message>) {
-        let is_done = matches!(event, Event::StorageAnswered(StorageAnswer::Done));
-        if let Some(trace) = self.trace.as_mut().filter(|trace| trace.saving && is_done) {
-            trace.saving = false;
-            trace.add(now, Entry::Did(Deed::Saved));
-        }
-    }
-
-    /// What its node has done.
-    pub(super) fn trace_step(&mut self, now: Time, step: Step<C::Durable, C::Message>) {
-        if let Some(trace) = &mut self.trace {
-            trace.add(now, Entry::Step(step));
-        }
-    }
-
-    /// What is done for it.
-    pub(super) fn trace_deed(&mut self, deed: Deed) {
-        if let Some(trace) = &mut self.trace {
-            trace.saving |= deed == Deed::Saving;
-            trace.add(self.clock.now(), Entry::Did(deed));
-        }
     }
 }
 

@@ -5,16 +5,11 @@
 use std::thread;
 use std::time::Duration;
 
-use humantime::format_duration;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
-use super::actor::Actor;
-use super::commands::{Command, CommandRequest};
 use super::guard::Guard;
 use super::leadership::LeadershipWatch;
-use crate::clock::Clock;
-use crate::member::Event;
-use crate::protocol::{Core, Epoch};
+use crate::protocol::Epoch;
 
 /// The time for which a node does not run after its work has panicked. Meanwhile another node can
 /// lead, and the program can get ready to work again.
@@ -57,7 +52,7 @@ struct State {
 
 impl WorkTracker {
     /// Work of this epoch is to end. Whether there is none.
-    fn ask_to_end(&self, epoch: Epoch) -> bool {
+    pub(super) fn ask_to_end(&self, epoch: Epoch) -> bool {
         self.0.send_modify(|state| state.ends = Some(epoch));
         self.0.borrow().under_way == 0
     }
@@ -77,6 +72,11 @@ impl WorkTracker {
     pub(super) async fn panicked(&self) {
         // The sender is here: it does not go.
         let _ = self.0.subscribe().wait_for(|state| state.panicked).await;
+    }
+
+    /// Forgets a panic, as what follows from it is about to be done.
+    pub(super) fn forget_panic(&self) {
+        self.0.send_modify(|state| state.panicked = false);
     }
 
     /// Waits until there is none.
@@ -135,41 +135,5 @@ impl Drop for Work {
             state.panicked |= panicked;
             state.ends = state.ends.max(epoch);
         });
-    }
-}
-
-impl<C: Core, K: Clock> Actor<C, K> {
-    /// Ends the work of this epoch. Returns that it has ended, if none is under way.
-    pub(super) fn end_work(&self, epoch: Epoch) -> Option<Event<C::Message>> {
-        if self.lease_writer.work_tracker().ask_to_end(epoch) {
-            return Some(Event::WorkEnded);
-        }
-        let (node, epoch) = (self.id(), epoch.number());
-        tracing::info!(node, epoch, "is to lead no longer, and waits until its work has ended");
-        self.lease_writer.work_tracker().set_awaited(true);
-        None
-    }
-
-    /// Work has panicked. Returns what the node is asked because of that.
-    pub(super) fn step_down_after_panic(&mut self) -> Event<C::Message> {
-        self.lease_writer.work_tracker().0.send_modify(|state| state.panicked = false);
-        let (node, time) = (self.id(), format_duration(PANIC_PAUSE));
-        tracing::error!(
-            node,
-            "the work of the leader has panicked: the node hands over, and does not run for {time}"
-        );
-        // No process waits for the answer.
-        let (reply, _) = oneshot::channel();
-        self.accept_command(CommandRequest { command: Command::StepDown(PANIC_PAUSE), reply })
-    }
-
-    /// Waits until the work has ended, for as long as the member says.
-    pub(super) async fn wait_for_work(&mut self) -> Event<C::Message> {
-        let longest = self.member.wait(self.clock.now());
-        tokio::select! {
-            biased;
-            () = self.lease_writer.work_tracker().ended() => Event::WorkEnded,
-            () = tokio::time::sleep(longest) => Event::Wake,
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! The requests to a node of a process that shows the token, or a certificate; and the list of
 //! members, which all can read.
 
+use std::fmt::{self, Display};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Json;
@@ -13,11 +15,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 use tokio::time::timeout;
+use tracing::field::display;
 
-use super::{Shared, refuse};
+use super::{Shared, refuse, site};
 use crate::config::MemberChange;
-use crate::driver::{MaintenanceReport, MembersError, RequestError};
-use crate::protocol::NodeId;
+use crate::driver::{Handle, MaintenanceReport, MembersError, RequestError};
+use crate::protocol::{MemberError, NodeId};
 
 /// How long the node may take, besides what it waits for.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -25,20 +28,28 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// The longest time for which a node can be asked to do something.
 const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 
-/// The process has shown the token, or a certificate. Before anything else is looked at.
-pub(super) struct Allowed;
+/// The process has shown the token, or a certificate, and is no page of another site. Before
+/// anything else is looked at.
+pub(super) struct Allowed(Option<Peer>);
 
-/// The process has shown a certificate of an authority that the node accepts. Only the server says
-/// so, of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Certified;
+/// The other end of a connection, as the server knows it: no request can say so.
+#[derive(Clone, Debug)]
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
+    /// The name in the certificate that it has shown, of an authority that the node accepts.
+    pub(super) certificate: Option<String>,
+}
 
 impl FromRequestParts<Shared> for Allowed {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Result<Self, Response> {
-        if parts.extensions.get::<Certified>().is_some() {
-            return Ok(Self);
+        if let Some(problem) = site::problem(&parts.headers, |name| shared.options.serves(name)) {
+            return Err(refuse(StatusCode::FORBIDDEN, &problem));
+        }
+        let peer = parts.extensions.get::<Peer>().cloned();
+        if peer.as_ref().is_some_and(|peer| peer.certificate.is_some()) {
+            return Ok(Self(peer));
         }
         let Some(token) = shared.options.token() else {
             let error = "nothing can be asked of this node without a certificate that it accepts: \
@@ -46,15 +57,29 @@ impl FromRequestParts<Shared> for Allowed {
                          BELLWETHER_TOKEN_FILE)";
             return Err(refuse(StatusCode::FORBIDDEN, error));
         };
-        let shown = shown(&parts.headers).unwrap_or_default();
-        if bool::from(shown.ct_eq(token.bytes())) {
-            return Ok(Self);
+        let address = peer.as_ref().map(|peer| peer.address);
+        if let Some(shown) = shown(&parts.headers) {
+            let wrong = &shared.options.wrong_tokens;
+            wrong.wait(address).await;
+            if bool::from(shown.ct_eq(token.bytes())) {
+                return Ok(Self(peer));
+            }
+            wrong.note(shared.node(), address);
         }
         let error = "show the token of the node: `Authorization: Bearer TOKEN`";
         let mut response = refuse(StatusCode::UNAUTHORIZED, error);
         let bearer = HeaderValue::from_static("Bearer");
         response.headers_mut().insert(header::WWW_AUTHENTICATE, bearer);
         Err(response)
+    }
+}
+
+impl Allowed {
+    /// Logs that the process has given this order.
+    fn log(&self, shared: &Shared, order: &impl Display) {
+        let address = self.0.as_ref().map(|peer| display(peer.address));
+        let certificate = self.0.as_ref().and_then(|peer| peer.certificate.as_deref());
+        tracing::info!(node = shared.node(), remote = address, certificate, "asked {order}");
     }
 }
 
@@ -91,65 +116,93 @@ fn length(uri: &Uri) -> Result<Duration, BadRequest> {
     })
 }
 
-/// Lets another node lead, as `?to=2` says: done is when that is heard to lead.
-pub(super) async fn transfer(
-    _: Allowed,
-    State(shared): State<Shared>,
-    uri: Uri,
-) -> Result<Response, BadRequest> {
-    #[derive(Deserialize)]
-    struct Asked {
-        to: String,
+/// An order to the node.
+enum Order {
+    /// To let another node lead: done is when that is heard to lead.
+    Transfer(NodeId),
+    /// To lead no longer, and not to stand for election for a time.
+    StepDown(Duration),
+    /// Not to stand for election for a time.
+    Freeze(Duration),
+    /// To begin the maintenance of the cluster, or to end it: done is what is so at the members
+    /// that are `known` to know it; the others learn of it once they are connected.
+    Maintenance(bool),
+}
+
+impl Order {
+    /// Reads `/transfer?to=2`, `/step-down?for=30s`, `/freeze?for=30s` or `/maintenance?on=true`.
+    fn read(uri: &Uri) -> Result<Self, BadRequest> {
+        #[derive(Deserialize)]
+        struct To {
+            to: String,
+        }
+        #[derive(Deserialize)]
+        struct On {
+            on: bool,
+        }
+        match uri.path() {
+            "/transfer" => asked(uri, |To { to }| {
+                to.parse().map(Self::Transfer).map_err(|error: MemberError| error.to_string())
+            }),
+            "/step-down" => length(uri).map(Self::StepDown),
+            "/freeze" => length(uri).map(Self::Freeze),
+            _ => asked(uri, |On { on }| Ok(Self::Maintenance(on))),
+        }
     }
-    let read = |Asked { to }: Asked| to.parse::<NodeId>().map_err(|error| error.to_string());
-    let to = asked(&uri, read)?;
-    tracing::info!(node = shared.node(), peer = to.get(), "asked to hand over");
-    let done = |epoch| json!({ "done": true, "next": to, "epoch": epoch });
-    Ok(answer(timeout(shared.longest(), shared.handle.transfer(to)).await, done))
-}
 
-/// Leads no longer, and does not run for a time.
-pub(super) async fn step_down(
-    _: Allowed,
-    State(shared): State<Shared>,
-    uri: Uri,
-) -> Result<Response, BadRequest> {
-    let time = length(&uri)?;
-    tracing::info!(node = shared.node(), "asked to step down for {time:?}");
-    let done = |next| json!({ "done": true, "next": next });
-    Ok(answer(timeout(shared.longest(), shared.handle.step_down(time)).await, done))
-}
-
-/// Does not run for a time.
-pub(super) async fn freeze(
-    _: Allowed,
-    State(shared): State<Shared>,
-    uri: Uri,
-) -> Result<Response, BadRequest> {
-    let time = length(&uri)?;
-    tracing::info!(node = shared.node(), "asked not to run for {time:?}");
-    let done = |()| json!({ "done": true, "next": null });
-    Ok(answer(timeout(LIMIT, shared.handle.freeze(time)).await, done))
-}
-
-/// Begins the maintenance of the cluster, or ends it: `?on=true`, or `?on=false`. It is done at the
-/// members that are `known` to know it; the others learn of it once they are connected.
-pub(super) async fn maintenance(
-    _: Allowed,
-    State(shared): State<Shared>,
-    uri: Uri,
-) -> Result<Response, BadRequest> {
-    #[derive(Deserialize)]
-    struct Asked {
-        on: bool,
+    /// Has the node obey. Returns the answer.
+    async fn obeyed_by(&self, node: &Handle) -> Result<Value, RequestError> {
+        Ok(match *self {
+            Self::Transfer(to) => {
+                let epoch = node.transfer(to).await?;
+                json!({ "done": true, "next": to, "epoch": epoch })
+            }
+            Self::StepDown(time) => {
+                let next = node.step_down(time).await?;
+                json!({ "done": true, "next": next })
+            }
+            Self::Freeze(time) => {
+                node.freeze(time).await?;
+                json!({ "done": true, "next": null })
+            }
+            Self::Maintenance(on) => {
+                let report = node.set_maintenance(on).await?;
+                let MaintenanceReport { maintenance, known, missing } = report;
+                json!({ "maintenance": maintenance, "known": known, "missing": missing })
+            }
+        })
     }
-    let on = asked(&uri, |Asked { on }| Ok(on))?;
-    tracing::info!(node = shared.node(), on, "asked for maintenance");
-    let done = |report: MaintenanceReport| {
-        let MaintenanceReport { maintenance, known, missing } = report;
-        json!({ "maintenance": maintenance, "known": known, "missing": missing })
+}
+
+impl Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Transfer(to) => write!(f, "to hand over to node {to}"),
+            Self::StepDown(time) => write!(f, "to step down for {time:?}"),
+            Self::Freeze(time) => write!(f, "not to stand for election for {time:?}"),
+            Self::Maintenance(true) => f.write_str("to begin the maintenance of the cluster"),
+            Self::Maintenance(false) => f.write_str("to end the maintenance of the cluster"),
+        }
+    }
+}
+
+/// Obeys an [`Order`].
+pub(super) async fn order(
+    by: Allowed,
+    State(shared): State<Shared>,
+    uri: Uri,
+) -> Result<Response, BadRequest> {
+    let order = Order::read(&uri)?;
+    by.log(&shared, &order);
+    let limit = match order {
+        Order::Transfer(_) | Order::StepDown(_) => shared.longest(),
+        Order::Freeze(_) | Order::Maintenance(_) => LIMIT,
     };
-    Ok(answer(timeout(LIMIT, shared.handle.set_maintenance(on)).await, done))
+    Ok(match timeout(limit, order.obeyed_by(&shared.handle)).await {
+        Ok(Ok(done)) => Json(done).into_response(),
+        Ok(Err(error)) => refused(&error),
+        Err(_) => refuse(StatusCode::GATEWAY_TIMEOUT, "the node is busy"),
+    })
 }
 
 impl Shared {
@@ -163,18 +216,6 @@ impl Shared {
 
     fn node(&self) -> u16 {
         self.handle.leadership().now().node.get()
-    }
-}
-
-/// What the node says, which is `done`, or the reason why not.
-fn answer<T>(
-    answered: Result<Result<T, RequestError>, tokio::time::error::Elapsed>,
-    done: impl FnOnce(T) -> Value,
-) -> Response {
-    match answered {
-        Ok(Ok(answer)) => Json(done(answer)).into_response(),
-        Ok(Err(error)) => refused(&error),
-        Err(_) => refuse(StatusCode::GATEWAY_TIMEOUT, "the node is busy"),
     }
 }
 
@@ -204,7 +245,7 @@ pub(super) async fn members(State(shared): State<Shared>) -> Response {
 /// Changes the members: `?change=add&node=4&address=10.0.0.4:7000`. It is done when the new list is
 /// decided.
 pub(super) async fn change_members(
-    _: Allowed,
+    by: Allowed,
     State(shared): State<Shared>,
     uri: Uri,
 ) -> Result<Response, BadRequest> {
@@ -233,6 +274,7 @@ pub(super) async fn change_members(
         })
     };
     let change = asked(&uri, read)?;
+    by.log(&shared, &format_args!("to change the members: {change}"));
     Ok(match shared.handle.change_members(&change).await {
         Ok(config_epoch) => {
             Json(json!({ "done": true, "config_epoch": config_epoch })).into_response()

@@ -101,5 +101,5 @@ async fn readyz(State(shared): State<SharedGroups>) -> Response {
 
 /// The metrics of the node, and sums over its groups.
 async fn all_metrics(State(shared): State<SharedGroups>) -> Response {
-    metrics::group_metrics(shared.handles)
+    metrics::group_metrics(shared.handles, shared.options)
 }

@@ -16,7 +16,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use super::{Shared, refuse};
+use super::{Options, Shared, refuse};
 use crate::driver::Handle;
 use crate::protocol::{NodeId, Role};
 use crate::status::{Link, LinkMeasurements, Measurements, MemberReport, StatusReport};
@@ -51,13 +51,15 @@ struct Seen {
     leads: bool,
     healthy: bool,
     measured: Measurements,
+    wrong_tokens: u64,
 }
 
 impl Seen {
     /// What there is to see of this node.
-    fn of(node: &Handle) -> Self {
+    fn of(node: &Handle, options: &Options) -> Self {
         let (leads, healthy) = (node.leads_now(), node.is_healthy());
-        Self { status: node.status(), leads, healthy, measured: node.measurements() }
+        let (measured, wrong_tokens) = (node.measurements(), options.wrong_tokens.count());
+        Self { status: node.status(), leads, healthy, measured, wrong_tokens }
     }
 }
 
@@ -183,6 +185,11 @@ const METRICS: &[Metric] = {
             Count(|seen| Some(seen.status.counters.dropped_log_lines)),
         ),
         Metric(
+            "bellwether_wrong_tokens",
+            "Requests by HTTP with a wrong token",
+            Count(|seen| Some(seen.wrong_tokens)),
+        ),
+        Metric(
             "bellwether_certificate_not_after_timestamp_seconds",
             "When a certificate expires, in seconds since 1970",
             Certificates,
@@ -269,7 +276,7 @@ const METRICS: &[Metric] = {
         ),
         Metric(
             "bellwether_frozen_seconds",
-            "For how long the node does not run, as it was asked to; else 0",
+            "For how long the node does not stand for election, as it was asked to; else 0",
             Value(|seen| Some(seen.measured.frozen.as_secs_f64())),
         ),
     ]
@@ -299,11 +306,11 @@ impl Kind {
 
 /// Collects from one node.
 #[derive(Debug)]
-struct Collected(Handle);
+struct Collected(Handle, Options);
 
 impl Collector for Collected {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let seen = Seen::of(&self.0);
+        let seen = Seen::of(&self.0, &self.1);
         for Metric(name, help, kind) in METRICS {
             encode(&mut encoder, name, help, kind, &seen)?;
         }
@@ -387,14 +394,14 @@ const OF_ONE: [&str; 7] = [
 /// which of the groups it leads. The metrics of one group alone are at `/groups/NAME/metrics`. The
 /// groups are at most as many as [may be configured](crate::config::GroupName::MOST).
 #[derive(Debug)]
-struct CollectedGroups(Arc<BTreeMap<String, Handle>>);
+struct CollectedGroups(Arc<BTreeMap<String, Handle>>, Options);
 
 impl CollectedGroups {
     /// What there is to see of the node, and of all groups together.
     fn seen(&self) -> Option<Seen> {
-        let mut handles = self.0.values();
-        let mut seen = Seen::of(handles.next()?);
-        for other in handles.map(Seen::of) {
+        let mut nodes = self.0.values().map(|handle| Seen::of(handle, &self.1));
+        let mut seen = nodes.next()?;
+        for other in nodes {
             seen.leads |= other.leads;
             seen.healthy &= other.healthy;
             let answers = seen.measured.store_connected.zip(other.measured.store_connected);
@@ -446,12 +453,12 @@ const ROLES: [Role; 5] =
 
 /// The metrics in the text format of OpenMetrics.
 pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
-    written(Box::new(Collected(shared.handle)))
+    written(Box::new(Collected(shared.handle, shared.options)))
 }
 
 /// The same of a node with these groups.
-pub(super) fn group_metrics(handles: Arc<BTreeMap<String, Handle>>) -> Response {
-    written(Box::new(CollectedGroups(handles)))
+pub(super) fn group_metrics(handles: Arc<BTreeMap<String, Handle>>, options: Options) -> Response {
+    written(Box::new(CollectedGroups(handles, options)))
 }
 
 /// What is collected, as text.

@@ -4,7 +4,8 @@
 //! A program that has an axum server of its own nests the [`router`]. Any other calls [`serve`],
 //! which has limits on connections, headers and time, or [`serve_encrypted`]. What is only read
 //! needs no permission; what changes something needs the token of the [`Options`] or a certificate
-//! of the client's, and is refused without. A node with groups has a [`groups_router`].
+//! of the client's, and is refused without. A page of another site changes nothing. A node with
+//! groups has a [`groups_router`].
 //!
 //! ```no_run
 //! # async fn example(election: bellwether::Election) {
@@ -19,8 +20,11 @@ mod groups;
 mod look;
 mod metrics;
 mod server;
+mod site;
+mod tokens;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::net::IpAddr;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -32,6 +36,7 @@ use tokio::sync::Semaphore;
 pub use self::groups::groups_router;
 pub use self::metrics::names as metrics;
 pub use self::server::{serve, serve_encrypted};
+use self::tokens::WrongTokens;
 use crate::config::{Certificates, Token};
 use crate::driver::Handle;
 
@@ -64,13 +69,18 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 /// The options that an administrator of the node decides. It can be replaced while it is in use: a
 /// clone is the same, and not a copy.
 #[derive(Clone, Debug, Default)]
-pub struct Options(Arc<RwLock<Keys>>);
+pub struct Options {
+    keys: Arc<RwLock<Keys>>,
+    wrong_tokens: Arc<WrongTokens>,
+}
 
 /// What is shown, and what must be.
 #[derive(Debug, Default)]
 struct Keys {
     token: Option<Token>,
     certificates: Option<Certificates>,
+    /// The hosts that a request may name besides those that every request may.
+    hosts: Vec<String>,
 }
 
 impl Options {
@@ -89,22 +99,45 @@ impl Options {
         self
     }
 
+    /// Returns the options with the names under which the node is reached. A request that changes
+    /// something and names another host is refused, unless that is an IP address, `localhost`, or a
+    /// name in the certificate. Without such names a request may name any host.
+    #[must_use]
+    pub fn with_hosts(self, hosts: impl IntoIterator<Item = String>) -> Self {
+        self.change(|keys| keys.hosts = hosts.into_iter().collect());
+        self
+    }
+
     /// Replaces the token and the certificates, for what is in use as well. A connection that
     /// stands keeps the certificates with which it began.
     pub fn replace(&self, token: Option<Token>, certificates: Option<Certificates>) {
-        self.change(|keys| *keys = Keys { token, certificates });
+        self.change(|keys| (keys.token, keys.certificates) = (token, certificates));
     }
 
     fn change(&self, change: impl FnOnce(&mut Keys)) {
-        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.keys.write().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn token(&self) -> Option<Token> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).token.clone()
+        self.read().token.clone()
     }
 
     fn certificates(&self) -> Option<Certificates> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).certificates.clone()
+        self.read().certificates.clone()
+    }
+
+    /// Whether a request may name this host.
+    fn serves(&self, host: &str) -> bool {
+        let keys = self.read();
+        keys.hosts.is_empty()
+            || host.eq_ignore_ascii_case("localhost")
+            || host.parse::<IpAddr>().is_ok()
+            || keys.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+            || keys.certificates.as_ref().is_some_and(|certificates| certificates.is_for(host))
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Keys> {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -132,10 +165,10 @@ fn routes(shared: Shared) -> Router {
         .route("/history", get(look::history))
         .route("/events", get(look::events))
         .route("/metrics", get(metrics::metrics))
-        .route("/transfer", post(control::transfer))
-        .route("/step-down", post(control::step_down))
-        .route("/freeze", post(control::freeze))
-        .route("/maintenance", post(control::maintenance))
+        .route("/transfer", post(control::order))
+        .route("/step-down", post(control::order))
+        .route("/freeze", post(control::order))
+        .route("/maintenance", post(control::order))
         .route("/members", get(control::members).post(control::change_members))
         .method_not_allowed_fallback(other_method)
         .fallback(async || refuse(StatusCode::NOT_FOUND, "there is no such endpoint"))

@@ -1,5 +1,6 @@
 //! Serves a router, with limits: what is slow or too much is cut off, and nothing else suffers.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -19,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::Options;
-use super::control::Certified;
+use super::control::Peer;
 use crate::config::{self, Certificates};
 use crate::transport::pending::{PendingConnections, PendingSlot};
 
@@ -41,8 +42,9 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// and soon there, and connections are few: if they are too many, those that say nothing go first,
 /// from the address that has the most.
 pub async fn serve(listener: TcpListener, router: Router) {
-    let serve = |stream, slot: &PendingSlot| {
-        let router = marked(router.clone(), slot);
+    let serve = |stream, address, slot: &PendingSlot| {
+        let peer = Peer { address, certificate: None };
+        let router = marked(router.clone(), slot).layer(Extension(peer));
         async {
             // An error is the other side's: it has gone, or speaks no HTTP.
             let _ = connection(stream, router).await;
@@ -55,8 +57,8 @@ pub async fn serve(listener: TcpListener, router: Router) {
 /// replaced meanwhile. Without any, no connection is served; there are some only with the feature
 /// `tls`. The `options` are those of the router.
 pub async fn serve_encrypted(listener: TcpListener, router: Router, options: Options) {
-    let serve = |stream, slot: &PendingSlot| {
-        encrypted(stream, marked(router.clone(), slot), options.certificates())
+    let serve = |stream, address, slot: &PendingSlot| {
+        encrypted(stream, address, marked(router.clone(), slot), options.certificates())
     };
     accept(listener, serve).await;
 }
@@ -80,9 +82,14 @@ fn marked(router: Router, slot: &PendingSlot) -> Router {
     }))
 }
 
-async fn encrypted(stream: TcpStream, router: Router, certificates: Option<Certificates>) {
+async fn encrypted(
+    stream: TcpStream,
+    address: SocketAddr,
+    router: Router,
+    certificates: Option<Certificates>,
+) {
     let Some(certificates) = certificates else { return };
-    let (stream, certified) = match timeout(HEAD, certificates.accept(stream)).await {
+    let (stream, certificate) = match timeout(HEAD, certificates.accept(stream)).await {
         Ok(Ok(accepted)) => accepted,
         Ok(Err(error)) => {
             let problem = config::explain(&error).unwrap_or_else(|| causes(&error));
@@ -90,18 +97,19 @@ async fn encrypted(stream: TcpStream, router: Router, certificates: Option<Certi
         }
         Err(_) => return,
     };
-    let router = if certified { router.layer(Extension(Certified)) } else { router };
+    let router = router.layer(Extension(Peer { address, certificate }));
     let _ = connection(stream, router).await;
 }
 
 /// Has each connection served beside the others, until it ends or has to go.
 async fn accept<F: Future<Output = ()> + Send + 'static>(
     listener: TcpListener,
-    serve: impl Fn(TcpStream, &PendingSlot) -> F,
+    serve: impl Fn(TcpStream, SocketAddr, &PendingSlot) -> F,
 ) {
     let pending = PendingConnections::with_room(CONNECTIONS);
     let mut connections = JoinSet::new();
     loop {
+        pending.settled().await;
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, from)) => {
@@ -109,7 +117,7 @@ async fn accept<F: Future<Output = ()> + Send + 'static>(
                 if evicted {
                     tracing::debug!(remote = %from, "too many connections for HTTP: one is closed");
                 }
-                let served = serve(stream, &slot);
+                let served = serve(stream, from, &slot);
                 connections.spawn(async move {
                     tokio::select! {
                         () = slot.over.cancelled() => {}

@@ -245,6 +245,50 @@ async fn what_changes_something_needs_the_token() {
     assert!(nodes[1].guard().is_none());
 }
 
+#[tokio::test]
+async fn a_page_of_another_site_changes_nothing_whatever_it_shows() {
+    let nodes = cluster().await;
+    let (token, admin) = (format!("Bearer {TOKEN}"), Some("admin of http".to_owned()));
+    let peer = control::Peer { address: ([127, 0, 0, 1], 1).into(), certificate: admin };
+    let options = allowed().with_hosts(["db-1".to_owned()]);
+    let node = router(nodes[0].handle(), options);
+    let certified = node.clone().layer(axum::Extension(peer));
+    let step_down = async |headers: &[(&str, &str)]| {
+        let mut codes = Vec::new();
+        for router in [&node, &certified] {
+            let mut request = Request::post("/step-down?for=1s").header("authorization", &token);
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            codes.push(ask(router, request.body(Body::empty()).expect("valid")).await.0);
+        }
+        codes
+    };
+    for foreign in [
+        &[("host", "127.0.0.1:1"), ("origin", "https://shop.example")][..],
+        &[("host", "127.0.0.1:1"), ("sec-fetch-site", "cross-site")],
+        &[("host", "shop.example")],
+    ] {
+        assert_eq!(step_down(foreign).await, [StatusCode::FORBIDDEN; 2], "{foreign:?}");
+    }
+    assert!(nodes[0].guard().is_some(), "nothing has happened");
+    for own in [&[("host", "db-1:8080"), ("origin", "http://db-1:8080")][..], &[]] {
+        assert_eq!(step_down(own).await, [StatusCode::OK; 2], "{own:?}");
+    }
+}
+
+#[tokio::test]
+async fn wrong_tokens_are_counted() {
+    let nodes = cluster().await;
+    let node = router(nodes[0].handle(), allowed());
+    for (token, count) in [("", 0), ("a-wrong-token-of-a-test", 1), (TOKEN, 1)] {
+        post_json(&node, "/freeze?for=1ms", token).await;
+        let (_, text) = ask(&node, get("/metrics")).await;
+        let line = format!("bellwether_wrong_tokens_total {count}");
+        assert!(text.lines().any(|told| told == line), "{text}");
+    }
+}
+
 /// A handover waits for the work of the leader, for as long as its lease lasts, and so does its
 /// answer.
 #[tokio::test]
@@ -279,7 +323,7 @@ async fn events_are_sent_as_they_come_and_can_be_resumed() {
     assert!(first.contains("event: change\n"), "{first}");
     let status = events.next().await.expect("the status");
     assert!(status.starts_with("event: status\ndata: {"), "{status}");
-    nodes[0].step_down(LIMIT).await.expect("it leads");
+    nodes[0].handle().step_down(LIMIT).await.expect("it leads");
     let changed = async {
         loop {
             let event = events.next().await.expect("goes on");

@@ -20,11 +20,13 @@
 //! synced is on disk. The storage does not notice that a whole directory was emptied, the mark
 //! included, or replaced by an older copy.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek as _, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use bellwether_stores::private_file::endless;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -61,6 +63,9 @@ pub struct Directory<D> {
     first: usize,
     /// Locked until this is dropped.
     lock: File,
+    /// The files that were read or written before. They stay open: a process that has as many
+    /// files open as it may can go on saving.
+    files: BTreeMap<&'static str, File>,
     state: PhantomData<fn(D) -> D>,
 }
 
@@ -83,6 +88,12 @@ impl<D> Directory<D> {
     pub fn open(path: &Path, owner: Owner) -> Result<Self, StorageError> {
         let unusable = |cause| StorageError::Directory { path: path.to_owned(), cause };
         make(path).map_err(unusable)?;
+        for file in [LOCK, PROBE, MARK].into_iter().chain(SLOTS).map(|name| path.join(name)) {
+            if let Some(kind) = endless(&file, false) {
+                let cause = io::Error::other(format!("it is {kind}, and no file"));
+                return Err(StorageError::Read { path: file, cause });
+            }
+        }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let lock = options.open(path.join(LOCK)).map_err(unusable)?;
@@ -93,8 +104,8 @@ impl<D> Directory<D> {
             }
             Err(TryLockError::Error(cause)) => return Err(unusable(cause)),
         }
-        let (path, state) = (path.to_owned(), PhantomData);
-        Ok(Self { path, owner, sequence: None, first: 0, lock, state })
+        let (path, files, state) = (path.to_owned(), BTreeMap::new(), PhantomData);
+        Ok(Self { path, owner, sequence: None, first: 0, lock, files, state })
     }
 
     fn slot(&self, number: usize) -> PathBuf {
@@ -102,7 +113,7 @@ impl<D> Directory<D> {
     }
 
     /// What a slot holds, if it is this node's.
-    fn read(&self, number: usize) -> Result<Content, StorageError> {
+    fn read(&mut self, number: usize) -> Result<Content, StorageError> {
         let path = self.slot(number);
         let mut bytes = Vec::new();
         // Opened for writing too: a slot that cannot be written shall be known before it must be.
@@ -111,32 +122,54 @@ impl<D> Directory<D> {
                 return Ok(Content::Damaged(Damage::Missing));
             }
             Err(cause) => return Err(StorageError::Read { path, cause }),
-            Ok(file) => file.take(slot::LARGEST as u64 + 1).read_to_end(&mut bytes),
+            Ok(file) => {
+                let read = (&file).take(slot::LARGEST as u64 + 1).read_to_end(&mut bytes);
+                self.files.insert(SLOTS[number], file);
+                read
+            }
         }
         .map_err(|cause| StorageError::Read { path: path.clone(), cause })?;
         slot::decode(&self.owner, path, &bytes)
     }
 
     /// Writes a slot, and returns when it is on disk.
-    fn write(&self, number: usize, bytes: &[u8]) -> io::Result<()> {
+    fn write(&mut self, number: usize, bytes: &[u8]) -> io::Result<()> {
         let path = self.slot(number);
         let new = !path.exists();
-        let file = write_file(&path, bytes)?;
-        sync_file(&path, &file)?;
+        let file = self.write_file(SLOTS[number], bytes)?;
+        sync_file(&path, file)?;
         if new { sync_directory(&self.path) } else { Ok(()) }
     }
 
     /// Writes the mark if it is not there, and returns when it is on disk.
-    fn mark(&self) -> Result<(), StorageError> {
+    fn mark(&mut self) -> Result<(), StorageError> {
         let path = self.path.join(MARK);
         if path.exists() {
             return Ok(());
         }
-        let write = || {
-            sync_file(&path, &write_file(&path, MARK_TEXT.as_bytes())?)?;
-            sync_directory(&self.path)
-        };
-        write().map_err(|cause| StorageError::Write { path: path.clone(), cause })
+        let marked = self.write_file(MARK, MARK_TEXT.as_bytes());
+        let synced = marked.and_then(|file| sync_file(&path, file));
+        let listed = synced.and_then(|()| sync_directory(&self.path));
+        listed.map_err(|cause| StorageError::Write { path, cause })
+    }
+
+    /// Writes all of a file, and makes it if it is not there. Nothing of that need be on disk before
+    /// the file is [synced](sync_file). A storage writes and syncs files here and below alone:
+    /// tests cut the power between the two.
+    fn write_file(&mut self, name: &'static str, bytes: &[u8]) -> io::Result<&File> {
+        let path = self.path.join(name);
+        #[cfg(test)]
+        cuts::on_write(&path, bytes)?;
+        if !self.files.get(name).is_some_and(|file| is_at(file, &path)) {
+            self.files.remove(name);
+            let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
+            self.files.insert(name, file);
+        }
+        let mut file = self.files.get(name).ok_or(ErrorKind::NotFound)?;
+        file.rewind()?;
+        file.write_all(bytes)?;
+        file.set_len(bytes.len() as u64)?;
+        Ok(file)
     }
 }
 
@@ -196,8 +229,8 @@ impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
 
     fn probe(&mut self) -> Result<(), StorageError> {
         let path = self.path.join(PROBE);
-        let write = || sync_file(&path, &write_file(&path, b"?")?);
-        write().map_err(|cause| StorageError::Write { path: path.clone(), cause })
+        let synced = self.write_file(PROBE, b"?").and_then(|file| sync_file(&path, file));
+        synced.map_err(|cause| StorageError::Write { path, cause })
     }
 }
 
@@ -223,16 +256,19 @@ fn make(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Writes all of a file, and makes it if it is not there. Nothing of that need be on disk before
-/// the file is [synced](sync_file). A storage writes and syncs files here and below alone: tests
-/// cut the power between the two.
-fn write_file(path: &Path, bytes: &[u8]) -> io::Result<File> {
-    #[cfg(test)]
-    cuts::on_write(path, bytes)?;
-    let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-    file.write_all(bytes)?;
-    file.set_len(bytes.len() as u64)?;
-    Ok(file)
+/// Returns whether this open file is still the one with this path: an operator may have moved it
+/// away. Elsewhere than on Unix that is not known, and each write opens it again.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let place = |about: std::fs::Metadata| (about.dev(), about.ino());
+    let named = path.metadata().ok().map(place);
+    named.is_some() && named == file.metadata().ok().map(place)
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    false
 }
 
 /// Returns when all of a file is on disk.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 /// The reason why a node cannot rely on its storage.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum StorageError {
     /// The directory cannot be used at all.

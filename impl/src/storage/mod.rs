@@ -2,7 +2,7 @@
 //! carried out.
 //!
 //! A core puts out [`Persist`](crate::protocol::Output::Persist) with the whole of what must
-//! survive a crash, and the [driver](crate::driver) hands it to a [`Storage`]. When
+//! survive a crash, and the node hands it to a [`Storage`]. When
 //! [`Storage::save`] returns, the value is durable, and only then does the driver send what the
 //! core wants sent next. If `save` fails, the node leaves: it must not send what depends on a
 //! value that may be lost.

@@ -58,6 +58,45 @@ fn what_was_saved_last_is_loaded() {
     assert_eq!(storage.load().expect("readable"), Some(19));
 }
 
+/// An operator may move files away while a node runs.
+#[test]
+#[cfg(target_os = "linux")]
+fn slots_stay_open_and_those_that_were_moved_away_are_made_anew() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().canonicalize().expect("it is there");
+    save(&path, 1);
+    let mut storage = open(&path);
+    storage.load().expect("readable");
+    let links = || fs::read_dir("/proc/self/fd").expect("Linux").flatten();
+    let is_open = |slot: &str| {
+        links().any(|link| fs::read_link(link.path()).is_ok_and(|file| file == path.join(slot)))
+    };
+    assert!(SLOTS.iter().all(|slot| is_open(slot)), "before a save needs them");
+    storage.save(&2).expect("writable");
+    assert!(SLOTS.iter().all(|slot| is_open(slot)));
+    for slot in SLOTS {
+        fs::rename(path.join(slot), path.join("moved")).expect("ours");
+    }
+    storage.save(&3).expect("writable");
+    drop(storage);
+    assert_eq!(load(&path).expect("readable"), Some(3));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_in_the_place_of_a_file_is_told_and_not_opened() {
+    for name in [SLOTS[0], SLOTS[1], "lock", "probe", "used"] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let pipe = directory.path().join(name);
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+        match Directory::<u64>::open(directory.path(), owner(3)) {
+            Err(StorageError::Read { path, .. }) => assert_eq!(path, pipe),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 #[test]
 fn a_storage_without_a_whole_slot_is_refused() {
     use Damage::{Checksum, Missing, Truncated};

@@ -21,7 +21,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::frame::{Opening, Reply};
 use super::handshake::{self, Failure};
@@ -135,13 +135,12 @@ impl Resolver {
                     return Ok(known.addresses.clone());
                 }
                 if !known.looking
-                    && let Some(problem) = known.problem.take()
+                    && let Some(problem) = &known.problem
                 {
-                    return Err(Error::other(problem));
+                    return Err(Error::other(problem.clone()));
                 }
             }
-            // Once in a while, in case that the look ended between the lines above.
-            tokio::select! { () = found => {}, () = sleep(AGAIN) => asked = false }
+            found.await;
         }
     }
 
@@ -263,6 +262,8 @@ fn kernel_limits(_: &TcpStream, _: Duration) -> io::Result<()> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
+
+    use tokio::time::sleep;
 
     use super::super::tests::bind;
     use super::*;

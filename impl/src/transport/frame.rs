@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::codec::LengthDelimitedCodec;
 
-use super::standing::NodeFacts;
+use super::facts::NodeFacts;
 use crate::config::{Digest, Digests, Mode};
 use crate::protocol::{ClusterId, LeaseTerms, NodeId};
 use crate::report::{GroupsReport, StatusReport};
@@ -116,7 +116,7 @@ pub(crate) enum Frame<M> {
     Message(M),
     /// "I am up." For the failure detector; no core sees it.
     Heartbeat,
-    /// "Answer this." For the [time there and back](super::peer::RoundTrip); and "I am here", too.
+    /// "Answer this." For the [time there and back](super::peer); and "I am here", too.
     Ping(u8),
     /// The answer to the ping with this number, on the connection in the other direction.
     Pong(u8),
@@ -286,8 +286,8 @@ mod tests {
     use proptest::prelude::*;
     use tokio_util::codec::{Decoder, Encoder};
 
+    use super::super::facts::Maintenance;
     use super::super::peer;
-    use super::super::standing::Maintenance;
     use super::super::tests::nothing_special;
     use super::*;
     use crate::config::{CertificateUse, GroupName};

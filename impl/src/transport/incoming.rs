@@ -15,13 +15,14 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::cause::Cause;
 use super::channel::{Broken, Channel};
 use super::connect;
 use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
 use super::handshake::{self, Failure};
-use super::health::Cause;
 use super::limiter::Source;
-use super::peer::{Peer, Session};
+use super::link::{PeerLink, Session};
+use super::peer::Peer;
 use super::pending::{PendingConnections, PendingSlot};
 use super::{Arrival, Context, Terms};
 use crate::config::ShownCertificate;
@@ -47,8 +48,12 @@ where
     // Owned here, so that they end with this task.
     let mut connections = JoinSet::new();
     loop {
+        let accepts = async {
+            pending.settled().await;
+            listener.accept().await
+        };
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = accepts => accepted,
             // One that panics ends the node.
             panic = super::panicked(&mut connections) => std::panic::resume_unwind(panic),
         };
@@ -89,40 +94,27 @@ async fn serve<M: Serialize + DeserializeOwned>(
         admitted = receive(context, stream, from, slot, questions) => admitted,
     };
     let Some((mut channel, peer, session, incarnation)) = admitted else { return };
-    context.log_heal(&peer, peer.health.heard());
-    peer.called.notify_one();
-    tokio::select! {
+    context.log_link(&peer, peer.tell(Peer::heard));
+    let ended = tokio::select! {
         biased;
         // What a peer still says that is removed is not heard.
-        () = peer.removed.cancelled() => {}
-        () = session.replaced.cancelled() => {}
-        ended = read_frames(context, &mut channel, &peer, incarnation, inboxes) => {
-            if let Some(cause) = ended {
-                end(context, &peer, &session, &cause);
-            }
-        }
-    }
-    if !session.replaced.is_cancelled() {
-        let is_peer = |now: &Arc<Peer<M>>| Arc::ptr_eq(now, &peer);
+        () = peer.removed.cancelled() => None,
+        () = session.replaced() => None,
+        ended = read_frames(context, &mut channel, &peer, incarnation, inboxes) => ended,
+    };
+    // If a newer connection of the peer has taken its place, the peer is heard on that.
+    if session.has_place() {
+        let news = ended.and_then(|cause| session.ended(&cause, context.terms.limits.step));
+        context.log_link(&peer, news);
+        let is_peer = |now: &Arc<PeerLink<M>>| Arc::ptr_eq(now, &peer);
         if context.links.peers.now().get(&peer.id).is_none_or(is_peer) {
             context.links.standings.forget(peer.id);
         }
     }
 }
 
-/// Notes that the peer is not heard on this connection any more.
-fn end<M>(context: &Context<M>, peer: &Peer<M>, session: &Session<M>, cause: &Cause) {
-    if cause.is_end() {
-        session.ended(context.terms.limits.step);
-    }
-    // If a newer connection of the peer has taken its place, the peer is heard on that.
-    if !session.replaced.is_cancelled() {
-        context.log_break(peer, peer.health.unheard(cause));
-    }
-}
-
 /// A peer that may speak: how, which one, for how long, and which run of it.
-type Admitted<M> = (Channel, Arc<Peer<M>>, Session<M>, u64);
+type Admitted<M> = (Channel, Arc<PeerLink<M>>, Session<M>, u64);
 
 /// Shakes hands, and answers questions. Returns the peer that has called, if it was one. The place
 /// is kept until it is known who has called.
@@ -141,8 +133,8 @@ async fn receive<M>(
         Ok(Err(Failure::HungUp | Failure::Io(_))) => return None,
         Ok(Err(failure)) => {
             let counter = match failure {
-                Failure::Frame(_) => &context.links.bad_frames,
-                _ => &context.links.refused,
+                Failure::Frame(_) => &context.links.peers.bad_frames,
+                _ => &context.links.peers.refused,
             };
             counter.fetch_add(1, Ordering::Relaxed);
             context.warn(from, &format!("connection closed: {failure}"));
@@ -160,13 +152,13 @@ async fn receive<M>(
         asked => asked,
     };
     if !is_member(context, caller.as_ref()) {
-        context.links.refused.fetch_add(1, Ordering::Relaxed);
+        context.links.peers.refused.fetch_add(1, Ordering::Relaxed);
         context.warn(from, "connection closed: its certificate is of another cluster");
         return None;
     }
+    let _permit = timeout(limits.handshake, questions.acquire()).await.ok()?.ok()?;
     // From here on no stranger can push it out; and the questions push out no member.
     drop(slot);
-    let _permit = timeout(limits.handshake, questions.acquire()).await.ok()?.ok()?;
     let reply = match asked {
         Opening::AreYou { node, incarnation } => {
             Reply::Is((node, incarnation) == (context.hello.node, context.hello.incarnation))
@@ -198,7 +190,7 @@ async fn admit<M>(
     let (peer, session) = match admitted {
         Ok(admitted) => admitted,
         Err((refusal, other)) => {
-            context.links.refused.fetch_add(1, Ordering::Relaxed);
+            context.links.peers.refused.fetch_add(1, Ordering::Relaxed);
             context.warn(from, &warning(&hello, &refusal, other));
             answer(context, &mut channel, &Reply::Refused(refusal)).await;
             return None;
@@ -209,7 +201,7 @@ async fn admit<M>(
 }
 
 /// Whether this run of the peer answers at its address.
-async fn is_alive<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> bool {
+async fn is_alive<M>(context: &Context<M>, peer: &PeerLink<M>, incarnation: u64) -> bool {
     let credentials = context.terms.credentials.now().asking(peer.id);
     let question = Opening::AreYou { node: peer.id, incarnation };
     let asked = connect::ask(&peer.resolver, &credentials, &question);
@@ -228,7 +220,7 @@ fn check_hello<M>(
     context: &Context<M>,
     caller: Option<&ShownCertificate>,
     hello: &Hello,
-) -> Result<Arc<Peer<M>>, Refusal> {
+) -> Result<Arc<PeerLink<M>>, Refusal> {
     let own = context.hello_now();
     if hello.cluster != own.cluster {
         Err(Refusal::Cluster(own.cluster))
@@ -321,7 +313,7 @@ pub(super) fn group_mismatch(node: NodeId, has_groups: bool) -> String {
 async fn read_frames<M: DeserializeOwned>(
     context: &Context<M>,
     channel: &mut Channel,
-    peer: &Peer<M>,
+    peer: &PeerLink<M>,
     incarnation: u64,
     inboxes: &Inboxes<M>,
 ) -> Option<Cause> {
@@ -339,7 +331,7 @@ async fn read_frames<M: DeserializeOwned>(
         let (frame, inbox) = match read {
             Ok(read) => read,
             Err(problem) => {
-                context.links.bad_frames.fetch_add(1, Ordering::Relaxed);
+                context.links.peers.bad_frames.fetch_add(1, Ordering::Relaxed);
                 let text = format!("connection closed: {problem}");
                 if context.admits_line(Source::Member(peer.id), &text) {
                     tracing::warn!(node = context.hello.node.get(), peer = peer.id.get(), "{text}");
@@ -347,22 +339,12 @@ async fn read_frames<M: DeserializeOwned>(
                 return Some(Cause::Nonsense(problem));
             }
         };
-        context.log_heal(peer, peer.health.heard());
+        context.log_link(peer, peer.hear(&frame));
         match frame {
-            Frame::Message(_) | Frame::Numbered(..) => {
-                peer.received.fetch_add(1, Ordering::Relaxed);
-            }
-            Frame::Heartbeat | Frame::Rival => {}
-            Frame::Ping(number) => {
-                peer.round_trip.asked(number);
-                continue;
-            }
-            Frame::Pong(number) => {
-                peer.round_trip.answered(number);
-                continue;
-            }
-            Frame::NodeFacts(standing) => {
-                context.links.standings.hear(peer.id, standing);
+            Frame::Message(_) | Frame::Numbered(..) | Frame::Heartbeat | Frame::Rival => {}
+            Frame::Ping(_) | Frame::Pong(_) => continue,
+            Frame::NodeFacts(facts) => {
+                context.links.standings.hear(peer.id, facts);
                 continue;
             }
         }

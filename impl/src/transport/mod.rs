@@ -11,47 +11,50 @@
 //! or not at all. A node that takes part in several elections has one set of connections for all:
 //! each of them is a [group](incoming::Inboxes), with a number, and what several say at one moment
 //! is sent together. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes,
-//! [`pending`] for the number of connections, and [`Limits`] for times. [`health`] says in the log
-//! when the link to a peer breaks, and when it heals. [`peer`]s come and go while the node runs.
+//! [`pending`] for the number of connections, and [`Limits`] for times. What a node knows of another
+//! one is a [`peer`], a state machine without I/O; around it is the [`link`] to the peer, which says
+//! in the log when it breaks and when it heals. Peers come and go while the node runs.
 
+mod cause;
 pub(crate) mod channel;
 pub(crate) mod connect;
+pub(crate) mod facts;
 pub(crate) mod frame;
 pub(crate) mod handshake;
-mod health;
 pub(crate) mod incoming;
-mod limiter;
-mod outbox;
+pub(crate) mod limiter;
+mod link;
+pub(crate) mod outbox;
 mod outgoing;
 mod peer;
 pub(crate) mod pending;
 mod seal;
-pub(crate) mod standing;
 
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 
+use self::facts::ClusterFacts;
 use self::frame::{Frame, Hello, Refusal, Reply};
 use self::incoming::Inboxes;
 use self::limiter::{LogLimiter, Source};
-use self::outbox::Outbox;
-use self::peer::{Peer, Peers};
-use self::standing::ClusterFacts;
+use self::link::{PeerLink, Peers};
+use self::outbox::Mailbox;
+use self::peer::News;
 use crate::clock::Clock;
 use crate::config::{Address, Current, GroupName, Mode};
+use crate::protocol::NodeId;
 use crate::protocol::quorum::Mark;
-use crate::protocol::{NodeId, Time};
 use crate::report::{
     GroupReport, GroupsReport, Link, LinkMeasurements, MemberReport, StatusReport, StoreView,
 };
@@ -60,16 +63,14 @@ use crate::trace::Sent;
 /// How often a leader looks whether it is alone.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long between two looks whether all is sent.
-const FLUSH_AGAIN: Duration = Duration::from_millis(2);
+/// How many links that are down are described when this node itself leads no longer.
+const DESCRIBED: usize = 3;
 
 /// On what terms a node talks to others.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     /// What it proves itself with.
     pub(crate) credentials: Current,
-    /// How long a message is worth sending, as the protocol says.
-    pub(crate) lifetime: Duration,
     /// How long the others may take.
     pub(crate) limits: Limits,
 }
@@ -236,6 +237,28 @@ impl<M> Context<M> {
         }
     }
 
+    /// Logs what has become of the link to a peer, if that is news.
+    fn log_link(&self, peer: &PeerLink<M>, news: Option<News>) {
+        let Some(news) = news else { return };
+        let (node, id, address) = (self.hello.node.get(), peer.id.get(), &peer.address);
+        let (News::Broken { number, .. } | News::Healed { number, .. }) = &news;
+        let kind = if matches!(news, News::Broken { .. }) { "break" } else { "heal" };
+        if !self.admits_line(Source::Link(peer.id), &format!("{kind} {number}")) {
+            tracing::debug!(node, peer = id, "link to {id} is {news}");
+            return;
+        }
+        match &news {
+            News::Broken { error, silence, .. } => tracing::warn!(
+                node, peer = id, %address, error = error.as_str(),
+                heard_ms = milliseconds(*silence), "link to {id} ({address}) is {news}"
+            ),
+            News::Healed { down, attempts, .. } => tracing::info!(
+                node, peer = id, %address, down_ms = milliseconds(*down), attempts,
+                "link to {id} ({address}) is {news}"
+            ),
+        }
+    }
+
     /// Whether a complaint is worth a line. If others were not, the log is told how many.
     fn admits_line(&self, source: Source, text: &str) -> bool {
         let Some(withheld) = self.limiter.admit(source, text) else { return false };
@@ -251,10 +274,8 @@ impl<M> Context<M> {
 #[derive(Clone)]
 pub(crate) struct Links<M> {
     peers: Arc<Peers<M>>,
-    refused: Arc<AtomicU64>,
-    bad_frames: Arc<AtomicU64>,
-    /// Told when a peer is gone, one for each group; none if that means nothing.
-    gone: Option<Arc<[Notify]>>,
+    /// Whether a peer may be taken for gone.
+    presence: bool,
     /// The mailboxes of the stores that answer in place of a node: one for each group, or none.
     stores: Arc<[Arc<Mailbox<M>>]>,
     /// The number of the group.
@@ -272,27 +293,19 @@ impl<M> Links<M> {
         lifetime: Duration,
         clock: impl Clock,
     ) -> Self {
-        let gone: Arc<[Notify]> = (0..groups).map(|_| Notify::new()).collect();
-        let peers = Peers::new(lifetime, Arc::new(clock), Arc::clone(&gone));
+        let peers = Arc::new(Peers::new(groups, lifetime, clock));
         peers.set(others.map(|(id, address)| (id, address.clone())).collect());
-        Self {
-            peers: Arc::new(peers),
-            refused: Arc::default(),
-            bad_frames: Arc::default(),
-            gone: Some(gone),
-            stores: [].into(),
-            group: 0,
-            standings: ClusterFacts::default(),
-        }
+        let standings = ClusterFacts::default();
+        Self { peers, presence: true, stores: [].into(), group: 0, standings }
     }
 
     /// Takes out what waits for this peer: whether a heartbeat does, and the frames.
     #[cfg(test)]
     pub(crate) fn take_waiting(&self, to: NodeId) -> (bool, Vec<Frame<M>>) {
-        let peers = self.peers.now();
-        let peer = &peers[&to];
-        let beats = peer.beat.notified().now_or_never().is_some();
-        (beats, std::iter::from_fn(|| peer.outbox.another()).collect())
+        let peer = Arc::clone(&self.peers.now()[&to]);
+        let (mut state, now) = (peer.state(), peer.now());
+        let beats = std::mem::take(&mut state.due.beat);
+        (beats, std::iter::from_fn(|| state.another(now)).collect())
     }
 
     /// The peers are these from now on. One that stays, at the same address, keeps its connections.
@@ -330,20 +343,20 @@ impl<M> Links<M> {
 
     /// The same, for a node that takes no peer for gone.
     pub(crate) fn without_presence(self) -> Self {
-        Self { gone: None, ..self }
+        Self { presence: false, ..self }
     }
 
     /// Returns when a peer may be gone that was there before.
     pub(crate) async fn peer_gone(&self) {
-        match self.gone.as_ref().and_then(|gone| gone.get(usize::from(self.group))) {
+        match self.peers.gone.get(usize::from(self.group)).filter(|_| self.presence) {
             Some(gone) => gone.notified().await,
             None => std::future::pending().await,
         }
     }
 
-    /// The peers whose processes [are gone](peer::Presence), as far as this node can see.
+    /// The peers whose processes are gone, as far as this node can see.
     pub(crate) fn gone(&self) -> BTreeSet<NodeId> {
-        let is_gone = |peer: &&Arc<Peer<M>>| self.gone.is_some() && peer.presence.is_gone();
+        let is_gone = |peer: &&Arc<PeerLink<M>>| self.presence && peer.state().is_gone();
         self.peers.now().values().filter(is_gone).map(|peer| peer.id).collect()
     }
 
@@ -352,18 +365,20 @@ impl<M> Links<M> {
         if let Some(store) = self.store().filter(|store| store.id == to) {
             store.push(message);
         } else if let Some(peer) = self.peers.now().get(&to) {
-            peer.outbox.push(Frame::numbered(self.group, id, message));
+            let frame = Frame::numbered(self.group, id, message);
+            peer.owe(|peer, now| peer.outbox.push(now, frame));
         }
     }
 
     /// Returns when all that was sent to connected peers is with the network, and the store has got
     /// what it was sent; or after `limit`.
     pub(crate) async fn flush(&self, limit: Duration) {
-        let done = |peer: &Arc<Peer<M>>| peer.link().0 != Link::Connected || peer.outbox.is_done();
-        let served = || self.store().is_none_or(|store| store.is_flushed());
         let all = async {
-            while !(served() && self.peers.now().values().all(done)) {
-                tokio::time::sleep(FLUSH_AGAIN).await;
+            if let Some(store) = self.store() {
+                store.flushed().await;
+            }
+            for peer in self.peers.now().values() {
+                peer.flushed().await;
             }
         };
         let _ = tokio::time::timeout(limit, all).await;
@@ -372,38 +387,38 @@ impl<M> Links<M> {
     /// Tells every peer to which there is a connection that this node is up. Such a frame never
     /// waits: what matters about it is when it arrives.
     pub(crate) fn heartbeat(&self) {
-        self.peers.now().values().for_each(|peer| peer.beat.notify_one());
+        self.peers.now().values().for_each(|peer| peer.owe(|peer, _| peer.due.beat = true));
     }
 
     /// Tells a peer that this node led when it heard that the peer did, as soon as there is a
     /// connection.
     pub(crate) fn tell_rival(&self, to: NodeId) {
         if let Some(peer) = self.peers.now().get(&to) {
-            peer.rival.notify_one();
+            peer.owe(|peer, _| peer.due.rival = true);
         }
     }
 
     /// The other members, and how the connection to each is.
     pub(crate) fn report(&self, observers: &BTreeSet<NodeId>) -> Vec<MemberReport> {
-        let standings = self.standings.heard();
-        let member = |peer: &Arc<Peer<M>>| {
-            let standing = standings.get(&peer.id);
-            let (link, problem) = peer.link();
-            let (since, error) = peer.error().unzip();
+        let facts = self.standings.heard();
+        let member = |peer: &Arc<PeerLink<M>>| {
+            let (told, now, state) = (facts.get(&peer.id), peer.now(), peer.state());
+            let (link, problem) = state.link();
+            let (since, error) = state.error(now).unzip();
             MemberReport {
                 node: peer.id,
                 address: peer.address.clone(),
                 observes: observers.contains(&peer.id),
                 link,
-                problem,
-                heard: peer.is_heard(),
-                priority: standing.map(|standing| standing.priority),
-                fit: standing.map(|standing| standing.fit),
-                error,
-                error_ms: since.map(|since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
-                sent: peer.sent.load(Ordering::Relaxed),
-                received: peer.received.load(Ordering::Relaxed),
-                dropped: peer.outbox.dropped(),
+                problem: problem.map(str::to_owned),
+                heard: state.is_heard(),
+                priority: told.map(|told| told.priority),
+                fit: told.map(|told| told.fit),
+                error: error.map(str::to_owned),
+                error_ms: since.map(milliseconds),
+                sent: state.sent,
+                received: state.received,
+                dropped: state.outbox.dropped,
             }
         };
         self.peers.now().values().map(member).collect()
@@ -411,81 +426,60 @@ impl<M> Links<M> {
 
     /// What is measured of the link to each member.
     pub(crate) fn measurements(&self) -> Vec<LinkMeasurements> {
-        self.peers.now().values().map(|peer| peer.measurements()).collect()
+        let measured = |peer: &Arc<PeerLink<M>>| peer.state().measurements(peer.now(), peer.id);
+        self.peers.now().values().map(measured).collect()
+    }
+
+    /// What the links say about the loss of this leader: that to it; if it is this node, those that
+    /// are down. Where a store says which node leads, it is the problem of the store, if any.
+    pub(crate) fn explain_loss(&self, leader: NodeId) -> String {
+        if let Some(problem) = self.store_view().and_then(|store| store.problem) {
+            return problem;
+        }
+        let tell = |peer: &Arc<PeerLink<M>>| {
+            format!("link to {}: {}", peer.id, peer.state().describe(peer.now()))
+        };
+        let peers = self.peers.now();
+        if let Some(peer) = peers.get(&leader) {
+            return tell(peer);
+        }
+        let down: Vec<_> = peers.values().filter(|peer| !peer.state().health.up).collect();
+        let mut told: Vec<String> = down.iter().copied().take(DESCRIBED).map(tell).collect();
+        if down.len() > DESCRIBED {
+            told.push(format!("{} more links are down", down.len() - DESCRIBED));
+        }
+        if told.is_empty() { "all links are up".to_owned() } else { told.join("; ") }
     }
 
     /// What is wrong with a node that leads, and that no other member listens to, or speaks to. One
     /// that a store lets lead needs no other.
     pub(crate) fn isolation(&self, leads: bool) -> Option<String> {
-        let alone = |peer: &Arc<Peer<M>>| peer.link().0 != Link::Connected && !peer.is_heard();
         let peers = self.peers.now();
-        let has_others = !peers.is_empty() && self.stores.is_empty();
-        if !leads || !has_others || !peers.values().all(alone) {
+        if !leads || peers.is_empty() || !self.stores.is_empty() {
             return None;
         }
-        let problem = |peer: &Arc<Peer<M>>| match peer.link() {
-            (Link::Refused, Some(problem)) => Some((peer.id, problem)),
-            _ => None,
-        };
-        Some(match peers.values().find_map(problem) {
-            Some((peer, problem)) => {
-                format!("this node leads, and is refused: node {peer}: {problem}")
+        let mut refused = None;
+        for peer in peers.values() {
+            let state = peer.state();
+            if state.is_heard() || state.link().0 == Link::Connected {
+                return None;
             }
-            None => "this node leads, and can neither reach nor hear any other".to_owned(),
-        })
+            if let (Link::Refused, Some(problem)) = state.link() {
+                refused.get_or_insert(format!("is refused: node {}: {problem}", peer.id));
+            }
+        }
+        let problem = refused.unwrap_or_else(|| "can neither reach nor hear any other".to_owned());
+        Some(format!("this node leads, and {problem}"))
     }
 
     /// How many handshakes were refused.
     pub(crate) fn refused(&self) -> u64 {
-        self.refused.load(Ordering::Relaxed)
+        self.peers.refused.load(Ordering::Relaxed)
     }
 
     /// How many frames made no sense.
     pub(crate) fn bad_frames(&self) -> u64 {
-        self.bad_frames.load(Ordering::Relaxed)
-    }
-}
-
-/// The messages of one group for the store that answers in place of a node, and how the store is.
-pub(crate) struct Mailbox<M> {
-    /// The id under which the core knows the store.
-    pub(crate) id: NodeId,
-    /// The messages, each with the moment at which it was sent.
-    outbox: Outbox<(Time, M)>,
-    /// How long a message is worth an answer.
-    pub(crate) lifetime: Duration,
-    pub(crate) clock: Arc<dyn Clock>,
-    /// Whether there is a connection to the store.
-    pub(crate) is_connected: AtomicBool,
-    pub(crate) view: watch::Sender<StoreView>,
-}
-
-impl<M> Mailbox<M> {
-    /// A mailbox for messages that are worth an answer for as long as `lifetime`.
-    pub(crate) fn new(
-        id: NodeId,
-        view: StoreView,
-        lifetime: Duration,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        let outbox = Outbox::new(1, lifetime, Arc::clone(&clock));
-        let (is_connected, view) = (AtomicBool::new(false), watch::Sender::new(view));
-        Self { id, outbox, lifetime, clock, is_connected, view }
-    }
-
-    /// Has the store asked as soon as there is a connection, unless the message is too old by then.
-    pub(crate) fn push(&self, message: M) {
-        self.outbox.push((self.clock.now(), message));
-    }
-
-    /// The next message, with the moment at which it was sent. The one before is dealt with.
-    pub(crate) async fn next(&self) -> (Time, M) {
-        self.outbox.next().await
-    }
-
-    /// Whether the store has got all that it can get now.
-    pub(crate) fn is_flushed(&self) -> bool {
-        !self.is_connected.load(Ordering::Acquire) || self.outbox.is_done()
+        self.peers.bad_frames.load(Ordering::Relaxed)
     }
 }
 
@@ -543,6 +537,10 @@ async fn isolation<M>(context: Arc<Context<M>>) {
         }
         told = problem;
     }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Waits until one of these tasks panics, and returns what it panicked with.

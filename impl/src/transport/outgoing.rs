@@ -2,22 +2,21 @@
 
 use std::io::ErrorKind;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use futures::FutureExt as _;
 use serde::Serialize;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::timeout;
 
+use super::cause::Cause;
 use super::channel::{Broken, Channel};
-use super::connect::{self, Backoff};
+use super::connect;
 use super::frame::{self, Frame, Hello, Opening, Reply};
 use super::handshake::{self, Failure};
-use super::health::Cause;
 use super::limiter::Source;
-use super::peer::{Peer, Snapshot, except};
+use super::link::{PeerLink, Snapshot, except};
 use super::{Context, Limits, incoming};
 use crate::protocol::NodeId;
 use crate::report::Link;
@@ -52,39 +51,31 @@ where
 }
 
 /// Keeps a connection to `peer` for as long as the task lives.
-pub(super) async fn maintain<M: Serialize + Clone>(context: Arc<Context<M>>, peer: Arc<Peer<M>>) {
+pub(super) async fn maintain<M: Serialize + Clone>(
+    context: Arc<Context<M>>,
+    peer: Arc<PeerLink<M>>,
+) {
     let node = context.hello.node.get();
-    let seed = context.hello.incarnation ^ u64::from(peer.id.get());
-    let mut backoff = Backoff::new(context.terms.lifetime, seed);
     loop {
-        match dial(&context, &peer).await {
-            Ok((channel, differs)) => {
-                backoff.reset();
-                if let Some(text) = &differs
-                    && context.admits_line(Source::Member(peer.id), text)
-                {
-                    tracing::warn!(node, peer = peer.id.get(), "{text}");
-                }
-                peer.set_link(Link::Connected, differs);
-                tracing::debug!(node, peer = peer.id.get(), "connected");
-                context.log_heal(&peer, peer.health.connected());
-                let since = Instant::now();
-                let cause = send_queued(&context, &peer, channel).await;
-                peer.set_link(Link::Connecting, None);
-                peer.round_trip.reset();
-                context.log_break(&peer, peer.health.disconnected(&cause));
-                tracing::debug!(node, peer = peer.id.get(), "disconnected");
-                // Whether a process is still there is worth knowing at once.
-                if since.elapsed() >= context.terms.limits.step {
-                    continue;
-                }
+        peer.due(|peer, now| peer.call(now)).await;
+        let (channel, differs) = match dial(&context, &peer).await {
+            Ok(connected) => connected,
+            Err(problem) => {
+                report(&context, &peer, &problem);
+                continue;
             }
-            Err(problem) => report(&context, &peer, &problem),
+        };
+        if let Some(text) = &differs
+            && context.admits_line(Source::Member(peer.id), text)
+        {
+            tracing::warn!(node, peer = peer.id.get(), "{text}");
         }
-        tokio::select! {
-            () = tokio::time::sleep(backoff.next()) => {}
-            () = peer.called.notified() => backoff.reset(),
-        }
+        tracing::debug!(node, peer = peer.id.get(), "connected");
+        let cause = send_queued(&context, &peer, channel, differs).await;
+        let steady = context.terms.limits.step;
+        let news = peer.tell(|peer, now| peer.disconnected(now, &cause, steady));
+        context.log_link(&peer, news);
+        tracing::debug!(node, peer = peer.id.get(), "disconnected");
     }
 }
 
@@ -99,13 +90,15 @@ struct Problem {
 /// Opens a connection and shakes hands. Says what is different there, and should not be.
 async fn dial<M>(
     context: &Context<M>,
-    peer: &Peer<M>,
+    peer: &PeerLink<M>,
 ) -> Result<(Channel, Option<String>), Problem> {
     let Limits { step: limit, handshake, admission, .. } = context.terms.limits;
     let stream = peer.resolver.connect(limit).await;
     match &stream {
-        Ok(_) => peer.presence.reached(),
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => peer.presence.refused(),
+        Ok(_) => peer.tell(|peer, _| peer.signs.refused = false),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            peer.tell(|peer, _| peer.signs.refused = true);
+        }
         Err(_) => {}
     }
     let away = |text| Problem { link: Link::Connecting, text };
@@ -165,43 +158,40 @@ fn difference<M>(context: &Context<M>, there: &Hello) -> Option<String> {
     ))
 }
 
-/// Sends what is in the outbox until the connection ends, and returns why it has.
+/// Sends what is due until the connection ends, and returns why it has.
 async fn send_queued<M: Serialize + Clone>(
     context: &Context<M>,
-    peer: &Peer<M>,
+    peer: &PeerLink<M>,
     mut to: Channel,
+    differs: Option<String>,
 ) -> Cause {
     let step = context.terms.limits.step;
-    let mut standing = context.links.standings.changes();
-    let mut next_ping = Instant::now();
+    let mut facts = context.links.standings.changes();
+    let own = *facts.borrow_and_update();
+    context.log_link(peer, peer.tell(|peer, now| peer.connected(now, differs, own)));
     loop {
-        let frame = tokio::select! {
+        let quiet = context.limits().quiet;
+        let due = tokio::select! {
             biased;
             // Nothing is expected from the other side: whatever comes, the connection is over.
             heard = to.next() => return ended(heard),
-            // Before the messages: however many there are, the peer hears that this node is up.
-            () = peer.beat.notified() => Frame::Heartbeat,
-            // The process at the other end has vanished, and another has its place.
-            () = peer.renewed.notified() => return Cause::Replaced,
-            frame = peer.outbox.next() => frame,
-            () = peer.rival.notified() => Frame::Rival,
-            Ok(()) = standing.changed() => Frame::NodeFacts(*standing.borrow_and_update()),
-            number = peer.round_trip.owed() => Frame::Pong(number),
-            () = sleep_until(next_ping) => {
-                next_ping = Instant::now() + context.limits().quiet;
-                Frame::Ping(peer.round_trip.ping())
+            due = peer.due(|peer, now| peer.next(now, quiet)) => due,
+            Ok(()) = facts.changed() => {
+                let own = *facts.borrow_and_update();
+                peer.owe(|peer, _| peer.due.facts = Some(own));
+                continue;
             }
+        };
+        let frame = match due {
+            Ok(frame) => frame,
+            Err(cause) => return cause,
         };
         let is_rival = matches!(frame, Frame::Rival);
         match timeout(step, send(context, peer, &mut to, frame)).await {
-            Ok(Ok(messages)) => {
-                peer.sent.fetch_add(messages, Ordering::Relaxed);
-            }
+            Ok(Ok(messages)) => peer.state().sent += messages,
             failed => {
-                if is_rival {
-                    // On the next connection, then.
-                    peer.rival.notify_one();
-                }
+                // On the next connection, then.
+                peer.state().due.rival |= is_rival;
                 return match failed {
                     Ok(Err(error)) => Cause::Io(error),
                     _ => Cause::Stuck(step),
@@ -215,7 +205,7 @@ async fn send_queued<M: Serialize + Clone>(
 /// groups say at one moment. Returns how many messages were sent.
 async fn send<M: Serialize + Clone>(
     context: &Context<M>,
-    peer: &Peer<M>,
+    peer: &PeerLink<M>,
     to: &mut Channel,
     frame: Frame<M>,
 ) -> std::io::Result<u64> {
@@ -238,7 +228,7 @@ async fn send<M: Serialize + Clone>(
             ),
         }
         if is_message && messages < BATCH {
-            next = peer.outbox.another();
+            next = peer.state().another(peer.now());
         }
     }
     to.flush().await?;
@@ -256,9 +246,8 @@ fn ended(heard: Option<Result<Bytes, Broken>>) -> Cause {
 }
 
 /// Says once, not at every attempt, what is wrong with a peer.
-fn report<M>(context: &Context<M>, peer: &Peer<M>, Problem { link, text }: &Problem) {
-    peer.health.attempt_failed(text.clone());
-    let news = peer.set_link(*link, Some(text.clone()));
+fn report<M>(context: &Context<M>, peer: &PeerLink<M>, Problem { link, text }: &Problem) {
+    let news = peer.tell(|peer, now| peer.attempt_failed(now, *link, text.clone()));
     let (node, address) = (context.hello.node.get(), &peer.address);
     let id = peer.id.get();
     if *link == Link::Refused && news && context.admits_line(Source::Member(peer.id), text) {

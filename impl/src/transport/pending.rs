@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex};
 
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::files;
 use crate::lock::lock;
 
 /// How many wait at most, besides one for each member: all may call at the same moment.
@@ -20,12 +22,14 @@ const UNIDENTIFIED: usize = 128;
 
 /// Connections of processes that have not said who they are.
 #[derive(Clone, Debug)]
-pub(crate) struct PendingConnections(Arc<Mutex<State>>);
+pub(crate) struct PendingConnections(Arc<Mutex<State>>, Arc<Notify>);
 
 #[derive(Debug)]
 struct State {
     next: u64,
     room: usize,
+    /// How many there are, with those that have to go and have not gone yet.
+    open: usize,
     slots: BTreeMap<u64, Connection>,
 }
 
@@ -57,12 +61,25 @@ impl PendingConnections {
 
     /// The node has so many peers now.
     pub(super) fn set_peers(&self, peers: usize) {
-        lock(&self.0).room = UNIDENTIFIED + peers;
+        lock(&self.0).room = files::room(UNIDENTIFIED + peers);
     }
 
     /// With room for so many.
     pub(crate) fn with_room(room: usize) -> Self {
-        Self(Arc::new(Mutex::new(State { next: 0, room, slots: BTreeMap::new() })))
+        let (room, slots) = (files::room(room), BTreeMap::new());
+        let state = State { next: 0, room, open: 0, slots };
+        Self(Arc::new(Mutex::new(state)), Arc::default())
+    }
+
+    /// Waits until those have gone that had to.
+    pub(crate) async fn settled(&self) {
+        let is_over = || {
+            let state = lock(&self.0);
+            state.open > state.room
+        };
+        while is_over() {
+            self.1.notified().await;
+        }
     }
 
     /// A place for one that comes from there, and whether another had to go for it.
@@ -75,6 +92,7 @@ impl PendingConnections {
         }
         let (number, over) = (state.next, CancellationToken::new());
         state.next += 1;
+        state.open += 1;
         let connection =
             Connection { from: machine(from), over: over.clone(), since: number, busy: false };
         state.slots.insert(number, connection);
@@ -99,7 +117,10 @@ impl State {
 
 impl Drop for PendingSlot {
     fn drop(&mut self) {
-        lock(&self.pending.0).slots.remove(&self.number);
+        let mut state = lock(&self.pending.0);
+        state.slots.remove(&self.number);
+        state.open -= 1;
+        self.pending.1.notify_one();
     }
 }
 
@@ -144,7 +165,7 @@ impl Drop for Answering {
 }
 
 /// The address, or the network that one machine usually has of its own.
-fn machine(from: IpAddr) -> IpAddr {
+pub(crate) fn machine(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
         other @ IpAddr::V4(_) => other,

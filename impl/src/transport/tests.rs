@@ -92,7 +92,6 @@ fn context(peer: impl Into<SocketAddr>) -> Context<Message> {
         hello: hello(1),
         terms: Terms {
             credentials: Current::new(Credentials::none()),
-            lifetime,
             limits: Limits::new(Duration::from_secs(2)),
         },
         links,
@@ -124,7 +123,7 @@ pub(super) async fn bind() -> (TcpListener, SocketAddr) {
 struct Node {
     context: Arc<Context<Message>>,
     /// Node 2, as it knows it.
-    peer: Arc<Peer<Message>>,
+    peer: Arc<PeerLink<Message>>,
     /// Where it listens.
     address: SocketAddr,
     arrivals: mpsc::Receiver<Arrival<Message>>,
@@ -160,8 +159,12 @@ impl Node {
     }
 
     fn refused(&self) -> u64 {
-        self.context.links.refused.load(Ordering::Relaxed)
+        self.context.links.refused()
     }
+}
+
+fn queue(peer: &PeerLink<Message>, message: Message) {
+    peer.owe(|peer, now| peer.outbox.push(now, Frame::Message(message)));
 }
 
 /// Waits for a call of node 1, and answers with `hello`. Returns what node 1 has said.
@@ -238,10 +241,11 @@ async fn a_peer_that_answers_and_hangs_up_is_called_again_after_the_first_wait()
 async fn another_node_at_the_address_of_a_peer_gets_no_messages() {
     let (listener, address) = bind().await;
     let node = Node::calling(context(address)).await;
-    node.peer.outbox.push(Frame::Message(Message::Election));
+    queue(&node.peer, Message::Election);
     hangs_up(&mut answer(&listener, 3).await).await;
     drop(answer(&listener, 3).await);
-    let (link, problem) = node.peer.link();
+    let peer = node.peer.state();
+    let (link, problem) = peer.link();
     assert_eq!(link, Link::Refused);
     assert!(problem.expect("told").contains("is 3, not 2"));
 }
@@ -280,11 +284,16 @@ async fn each_peer_gets_its_own_messages() {
 #[tokio::test]
 async fn a_peer_that_calls_is_called_back_at_once() {
     let node = Node::listening(context(NOWHERE)).await;
+    for _ in 0..20 {
+        node.peer.tell(|peer, now| peer.attempt_failed(now, Link::Connecting, String::new()));
+    }
+    let is_called = || node.peer.due(|peer, now| peer.call(now)).now_or_never().is_some();
+    assert!(!is_called());
     let (_connection, reply) = call(node.address, hello(2)).await;
     let told = Hello { incarnation: 0, ..hello(1) };
     assert_eq!(reply, Reply::Hello(told), "not which run it is: any process may ask");
     // The task that calls it may be busy at this moment, and is told nevertheless.
-    timeout(LIMIT, node.peer.called.notified()).await.expect("told");
+    assert!(is_called());
 }
 
 #[tokio::test]
@@ -297,7 +306,7 @@ async fn a_connection_with_a_frame_that_makes_no_sense_is_closed() {
     hangs_up(&mut connection).await;
     assert_eq!(node.hears().await, (id(2), Frame::Message(Message::Ok)));
     assert!(node.has_heard_nothing_more(), "nothing after what makes no sense counts");
-    assert_eq!(node.context.links.bad_frames.load(Ordering::Relaxed), 1);
+    assert_eq!(node.context.links.bad_frames(), 1);
 }
 
 /// Nothing but the configuration says how slow a network may be.
@@ -310,16 +319,17 @@ async fn a_peer_that_is_far_away_is_given_as_long_as_is_configured() {
         let (stream, _) = listener.accept().await.expect("a call");
         sleep(SHORT.admission + far).await;
         let accepted = handshake::accept(&Credentials::none(), stream).await;
-        let Ok(Some((mut channel, _, _))) = accepted else { return node.peer.link().0 };
+        let link = || node.peer.state().link().0;
+        let Ok(Some((mut channel, _, _))) = accepted else { return link() };
         let reply = encode(&Reply::Hello(hello(2))).expect("fits");
         channel.send(reply).await.expect("sent");
         let connected = async {
-            while node.peer.link().0 != Link::Connected {
+            while link() != Link::Connected {
                 sleep(SHORT.quiet).await;
             }
         };
         let _ = timeout(LIMIT, connected).await;
-        node.peer.link().0
+        link()
     };
     let (near, distant) = tokio::join!(link(far / 2), link(far * 50));
     assert_eq!((near, distant), (Link::Connecting, Link::Connected));
@@ -335,10 +345,10 @@ async fn a_peer_that_is_silent_for_too_long_is_gone() {
         sleep(idle / 10).await;
         send(&mut connection, Frame::Pong(0)).await;
     }
-    assert!(node.peer.is_heard(), "it has not been silent");
+    assert!(node.peer.state().is_heard(), "it has not been silent");
     hangs_up(&mut connection).await;
-    assert!(!node.peer.is_heard());
-    assert_eq!(node.peer.received.load(Ordering::Relaxed), 0, "no messages");
+    assert!(!node.peer.state().is_heard());
+    assert_eq!(node.peer.state().received, 0, "no messages");
 }
 
 #[tokio::test]
@@ -441,9 +451,10 @@ async fn a_node_talks_to_none_whose_lease_could_outlast_its_promises() {
         let node = Node::calling(short(address)).await;
         let (mut channel, _) = answer_with(&listener, there).await;
         hangs_up(&mut channel).await;
-        let (link, problem) = node.peer.link();
+        let peer = node.peer.state();
+        let (link, problem) = peer.link();
         assert_eq!(link, Link::Refused);
-        assert!(problem.as_ref().is_some_and(|problem| problem.contains(says)), "{problem:?}");
+        assert!(problem.is_some_and(|problem| problem.contains(says)), "{problem:?}");
     }
 }
 

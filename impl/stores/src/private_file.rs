@@ -63,6 +63,23 @@ pub fn read_public(path: &Path) -> Result<Zeroizing<Vec<u8>>, Unusable> {
     Ok(bytes)
 }
 
+/// Returns what has this path, if a process that opens it, or `reads` it, could wait for ever: a
+/// named pipe, or a device, which may be a terminal; `None` if it is a file, or nothing.
+#[must_use]
+pub fn endless(path: &Path, reads: bool) -> Option<&'static str> {
+    #[cfg(unix)]
+    if let Ok(about) = path.metadata() {
+        use std::os::unix::fs::FileTypeExt as _;
+        let kind = about.file_type();
+        if kind.is_fifo() {
+            return Some("a named pipe");
+        }
+        return (reads && kind.is_char_device()).then_some("a device");
+    }
+    let _ = (path, reads);
+    None
+}
+
 fn open(path: &Path) -> Result<(File, Metadata), Unusable> {
     let open = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
     open.map(|(about, file)| (file, about)).map_err(|error| unreadable(path, error))
@@ -97,6 +114,22 @@ fn open_to_others(_: &Metadata) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn what_may_never_end_is_no_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+        for reads in [false, true] {
+            assert_eq!(endless(&pipe, reads), Some("a named pipe"));
+            assert_eq!(endless(Path::new("/dev/null"), reads), reads.then_some("a device"));
+            for ends in [folder.path(), &folder.path().join("none"), Path::new("/etc/passwd")] {
+                assert_eq!(endless(ends, reads), None);
+            }
+        }
+    }
 
     #[test]
     fn root_may_give_a_file_to_the_group_of_another_user() {

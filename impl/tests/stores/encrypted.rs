@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bellwether::store::{LeaseStore, StoreError, StoreResult};
-use bellwether::stores::address::Files;
-use bellwether::stores::connect::connector;
+use bellwether_stores::address::Files;
+use bellwether_stores::connect::connector;
 use bellwether_testbed::ports::free_port;
 use bellwether_testbed::process::Process;
 use bellwether_testbed::servers::Store;

@@ -7,12 +7,12 @@ use std::ops::AddAssign;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bellwether::protocol::lease::Token;
 use bellwether::store::{
     Answer, Claim, Connect, Holder, LeaseStore, Record, Settings, StoreError, StoreResult,
 };
-use bellwether::stores::address::Files;
-use bellwether::stores::connect::connector;
+use bellwether_core::protocol::lease::Token;
+use bellwether_stores::address::Files;
+use bellwether_stores::connect::connector;
 use bellwether_testbed::history::{Call, Moment, Operation, Said, Terms, judge};
 use bellwether_testbed::http_server::{Asked, serve_at};
 use bellwether_testbed::lease_api::LeaseApi;

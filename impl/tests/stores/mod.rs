@@ -12,10 +12,10 @@ mod refused;
 use std::io::Write as _;
 use std::time::Duration;
 
-use bellwether::protocol::lease::Token;
 use bellwether::store::{Answer, Claim, Holder, LeaseStore, Record, Settings, StoreResult};
-use bellwether::stores::address::Files;
-use bellwether::stores::connect::connector;
+use bellwether_core::protocol::lease::Token;
+use bellwether_stores::address::Files;
+use bellwether_stores::connect::connector;
 use bellwether_testbed::servers::{Server, Store};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;

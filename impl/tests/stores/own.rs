@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bellwether::config::LeaseSection;
-use bellwether::protocol::lease::{Durations, Lease};
+use bellwether::LeaseSection;
 use bellwether::storage::Memory;
 use bellwether::store::STORE;
-use bellwether::stores::address::StoreAddress;
 use bellwether::{Config, Election};
+use bellwether_core::protocol::lease::{Durations, Lease};
+use bellwether_stores::address::StoreAddress;
 
 use super::pretended::Pretended;
 use crate::{id, leader, ports, until};
@@ -63,14 +63,14 @@ async fn a_leader_whose_store_is_away_says_so_and_leads_no_longer_than_its_lease
     let before = Instant::now();
     until("its lease ends", || !guard.is_valid_now()).await;
     assert!(before.elapsed() < DURATIONS.hold * 2, "{:?}", before.elapsed());
-    let problem = first.status().problem.expect("a problem");
+    let problem = first.handle().status().problem.expect("a problem");
     assert_eq!(problem, "the store of the program of the lease own: it is away");
-    assert_eq!(first.measurements().store_connected, Some(false));
+    assert_eq!(first.handle().measurements().store_connected, Some(false));
     store.state().away = false;
     let next = &nodes[leader(&nodes).await];
-    let is_well = || next.guard().is_some() && next.status().problem.is_none();
+    let is_well = || next.guard().is_some() && next.handle().status().problem.is_none();
     until("the store answers again", is_well).await;
-    assert_eq!(next.measurements().store_connected, Some(true));
+    assert_eq!(next.handle().measurements().store_connected, Some(true));
 }
 
 #[test]

@@ -4,10 +4,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bellwether::protocol::lease::Token;
 use bellwether::store::{
     Answer, Asking, Claim, Connect, Holder, LeaseStore, Record, Settings, StoreError, StoreResult,
 };
+use bellwether_core::protocol::lease::Token;
 use tokio::sync::watch;
 use tokio::time::sleep;
 

@@ -4,11 +4,11 @@ use std::fmt::Debug;
 use std::fs;
 use std::io::Write as _;
 
-use bellwether::protocol::lease::Token;
 use bellwether::store::{Answer, LeaseStore, Record, StoreError, StoreResult};
-use bellwether::stores::address::Files;
-use bellwether::stores::connect::connector;
-use bellwether::stores::postgres::TABLE;
+use bellwether_core::protocol::lease::Token;
+use bellwether_stores::address::Files;
+use bellwether_stores::connect::connector;
+use bellwether_stores::postgres::TABLE;
 use bellwether_testbed::servers::{Server, Store};
 use tempfile::NamedTempFile;
 use tokio_postgres::{Client, NoTls};

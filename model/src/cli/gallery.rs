@@ -4,7 +4,7 @@ use super::claims::markdown::wrapped;
 use super::claims::{ENOUGH_STATES, NAME};
 use super::table::{Cell, Table};
 use super::{
-    Exit, LimitArgs, ProgressArgs, QuestionArgs, Tool, as_written, called, shown, text,
+    Exit, LimitArgs, ProgressArgs, QuestionArgs, Tool, as_written, called, out, shown, text,
     with_durations,
 };
 use crate::check::{self, Limits, Options, Report};
@@ -17,7 +17,6 @@ use anstyle::{AnsiColor, Style};
 use anyhow::{Context, anyhow};
 use clap::{Args, Command, FromArgMatches};
 use std::fmt::Write as _;
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -92,7 +91,7 @@ impl Found<'_> {
 pub(super) fn run(tool: Tool, args: &GalleryArgs) -> anyhow::Result<Exit> {
     let gallery = args.file.as_deref().map_or_else(Gallery::load, Gallery::load_from)?;
     let chosen = gallery.select(&args.names)?;
-    shown::prepare(args.out.as_deref())?;
+    out::prepare(args.out.as_deref())?;
     let found = find_all(tool, args, &chosen)?;
     let exit = Exit::with(as_written(found.iter().map(Found::agrees)));
     let saved = args.out.as_deref().map_or(Ok(()), |folder| save(&found, folder));
@@ -171,18 +170,12 @@ fn page(
 
 /// Writes a page for each execution, and the one that lists them.
 fn save(found: &[Found<'_>], folder: &Path) -> anyhow::Result<()> {
-    let write = |name: &str, page: &str| {
-        let file = folder.join(name);
-        fs::write(&file, page).with_context(|| {
-            format!("cannot write {}; give --out a folder that has room", file.display())
-        })
-    };
     for one in found {
         if let Some(page) = &one.page {
-            write(&one.file(), page)?;
+            out::save(&folder.join(one.file()), page)?;
         }
     }
-    write(INDEX, &index(found))
+    out::save(&folder.join(INDEX), index(found))
 }
 
 const BOLD: Style = Style::new().bold();

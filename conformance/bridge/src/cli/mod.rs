@@ -11,15 +11,14 @@ use crate::divergence::Divergence;
 use crate::error::Error;
 pub use crate::processes::Processes;
 use anyhow::{Context, bail};
+use bellwether_cli::shell::{self, CompletionsArgs, ManArgs};
 use bellwether_engine::machine::Registry;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::words::instead_of;
 use bellwether_tool::cli::{
-    About, Exit, ManArgs, called, ends, parse, tell_when_stopped, text, with_durations,
-    without_clock,
+    About, Exit, called, ends, parse, tell_when_stopped, text, with_durations, without_clock,
 };
 use clap::{ArgMatches, Args, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
-use clap_complete::{Shell, generate};
 use serde_json::json;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -63,9 +62,7 @@ enum Command {
     Validate(validate::ValidateArgs),
     /// Show the protocols that have a mapping, and the rules that their programs implement
     List(ListArgs),
-    /// Print a completion script for a shell
     Completions(CompletionsArgs),
-    /// Print the manual page, or write those of all commands
     Man(ManArgs),
 }
 
@@ -77,13 +74,6 @@ struct ListArgs {
     json: bool,
 }
 
-/// The flags of `completions`.
-#[derive(Debug, Args)]
-struct CompletionsArgs {
-    /// The shell
-    shell: Shell,
-}
-
 /// The whole command line of a program called `name`, with a flag for each duration.
 fn command(name: &'static str, registry: Registry) -> Clap {
     let called = called_again(name);
@@ -91,7 +81,7 @@ fn command(name: &'static str, registry: Registry) -> Clap {
         Some(help) => command.after_help(help.replace(WRITTEN_FOR, &called)),
         None => command,
     };
-    let command = Cli::command().name(name).mut_subcommands(named);
+    let command = shell::named(Cli::command().name(name)).mut_subcommands(named);
     let command = command.mut_subcommand("suite", offered);
     with_durations(command.mut_subcommand("lockstep", offered), registry)
 }
@@ -158,7 +148,7 @@ pub fn main(
     registry: Registry,
 ) -> ExitCode {
     let tells = |_: &str, protocol: &str| about(mappings, protocol);
-    let matches = match parse(&command(name, registry), &called_again(name), &tells) {
+    let matches = match parse(&command(name, registry), &tells) {
         Ok(matches) => matches,
         Err(status) => return status,
     };
@@ -173,15 +163,13 @@ pub fn main(
         }
         Command::Validate(args) => validate::run(mappings, &args),
         Command::List(args) => Ok(Exit::with(CONFORMS).told(print_list(mappings, &args))),
-        Command::Completions(args) => Ok(complete(name, registry, &args)),
-        Command::Man(args) => args.run(command(name, registry)),
+        Command::Completions(args) => {
+            Ok(Exit::with(CONFORMS).tell(&args.script(name, &command(name, registry))))
+        }
+        Command::Man(args) => {
+            args.page(command(name, registry)).map(|page| Exit::with(CONFORMS).tell(&page))
+        }
     })
-}
-
-fn complete(name: &'static str, registry: Registry, args: &CompletionsArgs) -> Exit {
-    let mut script = Vec::new();
-    generate(args.shell, &mut command(name, registry), name, &mut script);
-    Exit::with(CONFORMS).told(std::io::stdout().write_all(&script))
 }
 
 fn print_list(mappings: Mappings, args: &ListArgs) -> anyhow::Result<()> {

@@ -13,7 +13,7 @@ use anyhow::Context;
 use bellwether_engine::check::Event;
 use bellwether_engine::world::Scenario;
 use bellwether_tool::cli::table::{Cell, Table};
-use bellwether_tool::cli::{Exit, LimitArgs, ProgressArgs, UsageError, WorldArgs, shown, text};
+use bellwether_tool::cli::{Exit, LimitArgs, ProgressArgs, UsageError, WorldArgs, out, text};
 use clap::{ArgMatches, Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
@@ -177,7 +177,7 @@ impl SuiteArgs {
             return Err(UsageError::no_effect("--limit", why).into());
         }
         let scenario = scenario(&self.world)?;
-        shown::prepare(self.out.as_deref())?;
+        out::prepare(self.out.as_deref())?;
         let (threads, limits) = (self.limits.threads(), self.limits.limits());
         let bar = self.progress.bar(self.json);
         let found = mapping.suite(scenario, threads, &limits, &mut |progress| {

@@ -90,7 +90,7 @@ async fn main() -> Result<()> {
             print!("node {}: {status} {text}", election.leadership().now().node);
         }
         println!("-- the leader steps down --");
-        leader.step_down(Duration::from_secs(60)).await?;
+        leader.handle().step_down(Duration::from_secs(60)).await?;
     }
     for (election, _) in instances {
         election.leave().await?;

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::Member;
-use super::event::Action;
-use super::steps::Task;
+use super::event::{Action, LogLine};
+use super::{Member, Task};
 use crate::protocol::{Core, Input, Membership as _, NodeId, Request, Role, Status, Time};
 
 /// A command that the program, or who operates it, gives to a member.
@@ -31,7 +30,7 @@ pub enum Command {
 }
 
 /// The reason why a node does not do what it was asked.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RequestError {
     /// The protocol does not have this request.
@@ -99,78 +98,72 @@ fn not_taken(to: NodeId, leader: Option<NodeId>) -> String {
     }
 }
 
-impl Command {
-    /// What the core is asked, if anything, and which node is next, if `follower` is the one that
-    /// would be.
-    fn request(self, follower: Option<NodeId>) -> (Option<Request>, Option<NodeId>) {
-        match self {
-            Self::HandOver(Some(to)) => (Some(Request::Transfer(to)), Some(to)),
-            Self::HandOver(None) => (Some(Request::Yield(follower)), follower),
-            Self::StepDown(time) => (Some(Request::StepDown(follower, time)), follower),
-            Self::Freeze(time) => (Some(Request::StepDown(None, time)), None),
-            Self::Unprepared(_, time) => (Some(Request::StepDown(follower, time)), follower),
-            Self::Ping | Self::Prepared(_) | Self::SetHealthy(_) => (None, None),
-        }
-    }
-}
-
-/// Who waits for an answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct PendingReplies {
-    /// Those who have asked that it leads no longer, and the node that is next.
-    pub(super) handovers: Vec<(u64, Option<NodeId>)>,
-    /// Those who have asked that this node leads instead.
-    pub(super) transfers: Vec<(u64, NodeId)>,
-    /// Those who have said that the program is prepared.
-    prepared: Vec<u64>,
+/// What has to happen before a question is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// The node leads no longer, and this one is next.
+    StepDown(Option<NodeId>),
+    /// The node leads no longer, and this one instead; or that does not come.
+    Transfer(NodeId),
+    /// The program, which is prepared, knows that its node leads; or the node does not lead.
+    Announcement,
 }
 
 impl<C: Core> Member<C> {
-    /// Does what it is asked, and answers. Its deadlines have come first.
+    /// Does what it is asked, and answers; or asks the core, and then answers. Its deadlines have
+    /// come first.
     pub(super) fn handle_command(&mut self, now: Time, ticket: u64, command: Command) {
         if let Some(refusal) = self.refusal(command) {
             return self.actions.push(Action::Reply(ticket, Err(refusal)));
         }
-        match command {
+        let follower = self.node.successor();
+        let (request, answer) = match command {
+            Command::Ping => return self.reply(ticket, None),
             Command::Freeze(time) if self.leads() => {
                 self.frozen_until = Some(now + time);
-                self.actions.push(Action::Reply(ticket, Ok(None)));
+                return self.reply(ticket, None);
+            }
+            Command::Prepared(number) => {
+                let Some(reason) = self.take_preparation(number) else {
+                    return self.reply(ticket, None);
+                };
+                self.announce_unless_silent(now, reason);
+                return self.pending.push((ticket, Awaited::Announcement));
+            }
+            Command::Unprepared(number, _) if self.take_preparation(number).is_none() => {
+                return self.reply(ticket, None);
+            }
+            Command::Unprepared(..) if !C::REQUESTS => {
+                self.actions.push(Action::Log(LogLine::Unprepared));
+                return self.reply(ticket, None);
+            }
+            Command::Unprepared(_, time) => {
+                (Request::StepDown(follower, time), Task::Reply(ticket, follower))
             }
             Command::SetHealthy(healthy) => {
                 self.healthy = healthy;
-                let fitness = self.fitness();
-                self.tasks.push_front(Task::Reply(ticket, None));
-                self.tasks.push_front(Task::Step(fitness));
+                (self.fitness(), Task::Reply(ticket, None))
             }
-            Command::Prepared(number) => match self.accept_preparation(number) {
-                Some(reason) => {
-                    self.announce_leadership(now, reason);
-                    self.pending.prepared.push(ticket);
-                }
-                None => self.actions.push(Action::Reply(ticket, Ok(None))),
-            },
-            Command::Unprepared(number, _) if !self.refuse_preparation(number) => {
-                self.actions.push(Action::Reply(ticket, Ok(None)));
+            Command::HandOver(Some(to)) => {
+                (Request::Transfer(to), Task::Await(ticket, Awaited::Transfer(to)))
             }
-            _ => self.ask_node(ticket, command),
-        }
+            Command::HandOver(None) => {
+                (Request::Yield(follower), Task::Await(ticket, Awaited::StepDown(follower)))
+            }
+            Command::StepDown(time) => {
+                // What was asked last counts.
+                self.frozen_until = None;
+                let request = Request::StepDown(follower, time);
+                (request, Task::Await(ticket, Awaited::StepDown(follower)))
+            }
+            Command::Freeze(time) => (Request::StepDown(None, time), Task::Reply(ticket, None)),
+        };
+        self.tasks.push_front(answer);
+        self.tasks.push_front(Task::Step(Input::Request(request)));
     }
 
-    /// Asks the core, and then answers.
-    fn ask_node(&mut self, ticket: u64, command: Command) {
-        // What was asked last counts.
-        self.frozen_until = self.frozen_until.filter(|_| !matches!(command, Command::StepDown(_)));
-        let (request, next) = command.request(self.node.successor());
-        self.tasks.push_front(match command {
-            Command::HandOver(Some(to)) => Task::ReplyAfterTransfer(ticket, to),
-            Command::HandOver(None) | Command::StepDown(_) => {
-                Task::ReplyAfterStepDown(ticket, next)
-            }
-            _ => Task::Reply(ticket, next),
-        });
-        if let Some(request) = request {
-            self.tasks.push_front(Task::Step(Input::Request(request)));
-        }
+    pub(super) fn reply(&mut self, ticket: u64, next: Option<NodeId>) {
+        self.actions.push(Action::Reply(ticket, Ok(next)));
     }
 
     /// Returns why the node cannot do what it is asked.
@@ -200,29 +193,24 @@ impl<C: Core> Member<C> {
         }
     }
 
-    /// Answers those that have asked it to lead no longer, once it does not; and those that have
-    /// said that the program is prepared, once that knows that it leads, or does not lead.
+    /// Answers whatever has waited for what is so now.
     pub(super) fn send_due_replies(&mut self) {
-        let leads = self.leads();
-        if !leads {
-            let handovers = self.pending.handovers.drain(..);
-            let answers = handovers.map(|(ticket, next)| Action::Reply(ticket, Ok(next)));
-            self.actions.extend(answers);
-        }
-        let node = self.node.status().id;
-        for (ticket, to) in std::mem::take(&mut self.pending.transfers) {
-            if !leads {
-                self.actions.push(Action::Reply(ticket, Ok(Some(to))));
-            } else if self.node.awaits_successor(to) {
-                self.pending.transfers.push((ticket, to));
-            } else {
-                let error = RequestError::NotTaken { to, leader: Some(node) };
-                self.actions.push(Action::Reply(ticket, Err(error)));
-            }
-        }
-        if !leads || self.view.leads() {
-            let prepared = self.pending.prepared.drain(..);
-            self.actions.extend(prepared.map(|ticket| Action::Reply(ticket, Ok(None))));
+        let (leads, told) = (self.leads(), self.view.leads());
+        let leader = Some(self.node.status().id);
+        for (ticket, awaited) in std::mem::take(&mut self.pending) {
+            let answer = match awaited {
+                Awaited::StepDown(next) if !leads => Ok(next),
+                Awaited::Transfer(to) if !leads => Ok(Some(to)),
+                Awaited::Transfer(to) if !self.node.awaits_successor(to) => {
+                    Err(RequestError::NotTaken { to, leader })
+                }
+                Awaited::Announcement if told || !leads => Ok(None),
+                waits => {
+                    self.pending.push((ticket, waits));
+                    continue;
+                }
+            };
+            self.actions.push(Action::Reply(ticket, answer));
         }
     }
 }

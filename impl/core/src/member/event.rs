@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::commands::{Command, RequestError};
-use super::gate::PreparationRequest;
-use super::view::ProgramView;
+use super::program::{PreparationRequest, ProgramView};
 use crate::protocol::quorum::Lists;
 use crate::protocol::{Core, Epoch, Lease, NodeId, Reason, Request};
 use crate::trace::{Received, Sent, Step};
@@ -129,6 +128,21 @@ pub enum LogLine {
     WorkUnfinished(Epoch),
     /// The member leaves without its storage, which does not answer.
     Unsaved,
+}
+
+/// What is due at some moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Deadline<T> {
+    /// A timer of the node expires.
+    Timer(T),
+    /// The program is told that its node leads still.
+    Resume,
+    /// The storage has not answered for too long.
+    StorageLate,
+    /// The storage is asked whether anything could be saved.
+    Probe,
+    /// The lease is over that the node gives up, whether the work under it has ended or not.
+    Work,
 }
 
 /// The way in which a member ends.

@@ -1,17 +1,19 @@
 //! The stories are scripts in `testdata`. Here is what no script tells: what is due when, the steps
 //! that are written, in which order a program is told, and stories with many parameters.
 
-use super::stories::AnyMember;
+mod stories;
+
+use self::stories::AnyMember;
 use super::*;
 use crate::protocol::quorum::{self, Message, Quorum, Timing};
 use crate::protocol::stories::id;
-use crate::protocol::{Birth, Members};
-use crate::stories::{self, tell};
+use crate::protocol::{Birth, Lease, Members, Reason};
+use crate::stories::tell;
 use crate::trace::{Happened, Out, Received, Step};
 
 #[test]
 fn stories_go_as_they_are_told() {
-    stories::run::<AnyMember>("src/member/testdata");
+    crate::stories::run::<AnyMember>("src/member/testdata");
 }
 
 /// Whatever is told in a long run, the program of a leader is told that it leads no longer before

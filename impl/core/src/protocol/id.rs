@@ -17,6 +17,7 @@ use super::MemberError;
 /// use bellwether_core::protocol::NodeId;
 /// assert!(NodeId::new(3) > NodeId::new(2));
 /// assert_eq!(NodeId::new(0), None);
+/// assert_eq!(NodeId::try_from(3_u64).ok(), NodeId::new(3));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -38,6 +39,21 @@ impl NodeId {
         self.0.get()
     }
 }
+
+macro_rules! from_integer {
+    ($($integer:ty),+) => {
+        $(impl TryFrom<$integer> for NodeId {
+            type Error = MemberError;
+
+            fn try_from(number: $integer) -> Result<Self, MemberError> {
+                let id = u16::try_from(number).ok().and_then(Self::new);
+                id.ok_or_else(|| MemberError::NotAnId { text: number.to_string() })
+            }
+        })+
+    };
+}
+
+from_integer!(u8, u16, u32, u64, usize, i32, i64);
 
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

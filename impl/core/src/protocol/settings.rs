@@ -39,7 +39,7 @@ impl<T> Membership for Config<T> {
 }
 
 /// The problem with the name of a cluster or its members, in one sentence, with the remedy.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MemberError {
     /// The text is not a number between 1 and 65535.

@@ -56,7 +56,7 @@ pub struct Holder {
 }
 
 /// The reason why a text is no [`Holder`].
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Error, PartialEq, Eq)]
 pub enum HolderError {
     /// The name is empty, too long, or has other characters.
     #[error(
@@ -180,7 +180,7 @@ pub struct Settings {
 
 /// The reason why a store does not answer, as a sentence for the log and the status, without a
 /// password.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Error, PartialEq, Eq)]
 pub enum StoreError {
     /// The store cannot be reached, or did not answer in time: a new connection may help.
     #[error("{0}")]

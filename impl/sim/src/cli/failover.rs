@@ -1,9 +1,9 @@
 //! `failover`: what it costs that a leader crashes.
 
+use bellwether_cli::exit::Exit;
 use bellwether_cli::json;
 
 use super::HOLDS;
-use super::exit::{Exit, Stop};
 use crate::code;
 use crate::failover::{ALL, Cost, SIZES, measure, table};
 
@@ -21,13 +21,13 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, stop: &Stop) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let costs = costs(args);
     let text = match args.json {
         true => json::line(&serde_json::json!({ "costs": costs }))?,
         false => table(&costs),
     };
-    Ok(Exit::with(HOLDS, stop).tell(&text))
+    Ok(Exit::with(HOLDS).tell(&text))
 }
 
 fn costs(args: &Args) -> Vec<Cost> {

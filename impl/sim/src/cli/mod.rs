@@ -1,26 +1,22 @@
-//! The command line: one file for each subcommand but `man`.
+//! The command line: one file for each subcommand but `man`, which is as in every program.
 
-mod exit;
 mod failover;
 mod replay;
 mod run;
 
 use std::io::{self, IsTerminal as _};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, anyhow};
-use bellwether_cli::{brief, first_words, pages};
+use bellwether_cli::brief;
+use bellwether_cli::exit::{Exit, tell_when_stopped};
+use bellwether_cli::failure::{ends, refused};
+use bellwether_cli::shell::{self, ManArgs};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-
-use self::exit::{Exit, Stop, complain, refuses};
 
 /// No invariant was broken, or the command did what it was asked.
 pub const HOLDS: u8 = 0;
 /// An invariant was broken.
 pub const VIOLATED: u8 = 1;
-/// The arguments are wrong.
-pub const USAGE: u8 = 2;
 /// Not all runs were made, so nothing is claimed of the others.
 pub const CUT_SHORT: u8 = 3;
 
@@ -50,33 +46,20 @@ enum Command {
 /// Runs the command line; what it returns is the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    let stop = Stop::on_signals();
-    let read = brief(Cli::command()).try_get_matches();
-    let cli = match read.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
-        Err(error) => {
-            let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
-            if error.use_stderr() && refuses(&anyhow!(first_words(&error))) {
-                return ExitCode::from(status);
-            }
-            return Exit::with(status, &stop).told(error.print()).code();
-        }
+    let matches = match brief(shell::named(Cli::command())).try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return refused(&error, None),
     };
-    let done = match cli.command {
-        Command::Run(args) => run::run(&args, &stop),
-        Command::Replay(args) => replay::run(&args, &stop),
-        Command::Failover(args) => failover::run(&args, &stop),
-        Command::Man(args) => man(&args, Cli::command(), &stop),
-    };
-    match done {
-        Ok(exit) => exit.code(),
-        Err(error) => {
-            if !refuses(&error) {
-                complain(&error);
-            }
-            ExitCode::from(USAGE)
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    tell_when_stopped();
+    ends(match cli.command {
+        Command::Run(args) => run::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Failover(args) => failover::run(&args),
+        Command::Man(args) => {
+            args.page(shell::named(Cli::command())).map(|page| Exit::with(HOLDS).tell(&page))
         }
-    }
+    })
 }
 
 /// A bar on standard error if that is a terminal.
@@ -90,40 +73,4 @@ fn bar(length: u64) -> indicatif::ProgressBar {
         bar.set_style(style);
     }
     bar
-}
-
-/// Print the manual page, or write those of all commands
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  bellwether-sim man | man -l -
-  bellwether-sim man --out ~/.local/share/man/man1")]
-struct ManArgs {
-    /// Write one page for each command into this folder, which is made if it is missing
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-}
-
-/// The manual, one page for each command.
-fn man(args: &ManArgs, program: clap::Command, stop: &Stop) -> anyhow::Result<Exit> {
-    let pages = pages(program)?;
-    if let Some(folder) = &args.out {
-        let cannot = || format!("cannot write into {}; give --out another", folder.display());
-        std::fs::create_dir_all(folder).with_context(cannot)?;
-    }
-    let exit = Exit::with(HOLDS, stop);
-    Ok(match &args.out {
-        Some(folder) => exit.saved(save(folder, &pages)),
-        None => exit.tell(pages.first().map(|(_, page)| page.as_str()).unwrap_or_default()),
-    })
-}
-
-fn save(folder: &Path, pages: &[(String, String)]) -> anyhow::Result<()> {
-    for (name, page) in pages {
-        let file = folder.join(name);
-        std::fs::write(&file, page).with_context(|| {
-            format!("cannot write {}; give --out a folder that has room", file.display())
-        })?;
-    }
-    Ok(())
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use bellwether_cli::exit::Exit;
 use bellwether_cli::json;
 
-use super::exit::{Exit, Stop};
 use super::{HOLDS, VIOLATED};
 use crate::code::Code;
 use crate::run::run as simulate;
@@ -23,9 +23,9 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, stop: &Stop) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let outcome = simulate(&args.code, args.trace);
-    let exit = Exit::with(if outcome.broken.is_some() { VIOLATED } else { HOLDS }, stop);
+    let exit = Exit::with(if outcome.broken.is_some() { VIOLATED } else { HOLDS });
     let text = match args.json {
         true => json::line(&object(&args.code, &outcome))?,
         false => text(&args.code, &outcome),

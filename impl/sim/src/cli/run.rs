@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
+use bellwether_cli::exit::{Exit, stopped};
 use bellwether_cli::json;
 
-use super::exit::{Exit, Stop};
 use super::{CUT_SHORT, HOLDS, VIOLATED, bar, replay};
 use crate::batch::{Limits, Summary, batch};
 use crate::code::{self, Code};
@@ -64,7 +64,7 @@ fn runs(text: &str) -> Result<u64, &'static str> {
     runs.ok_or("give a whole number of runs, at least 1")
 }
 
-pub(super) fn run(args: &Args, stop: &Stop) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let Args { protocol, nodes, faults, seed, wrong, .. } = args;
     let named = |store: &String| code::protocol(&format!("{protocol}-{store}"));
     let protocol = args.store.as_ref().map_or_else(|| Ok(protocol.clone()), named)?;
@@ -74,18 +74,15 @@ pub(super) fn run(args: &Args, stop: &Stop) -> anyhow::Result<Exit> {
     let one = NonZeroUsize::MIN;
     let threads = args.threads.or(std::thread::available_parallelism().ok()).unwrap_or(one);
     let time = args.max_seconds.map(Duration::from_secs);
-    let limits = Limits { stop: stop.flag(), time };
+    let limits = Limits { stop: stopped(), time };
     let (bar, begun) = (bar(args.runs), Instant::now());
     let summary = batch(&first, args.runs, threads, limits, &|| bar.inc(1));
     bar.finish_and_clear();
-    let exit = Exit::with(
-        match &summary.failed {
-            Some(_) => VIOLATED,
-            None if summary.runs < summary.asked => CUT_SHORT,
-            None => HOLDS,
-        },
-        stop,
-    );
+    let exit = Exit::with(match &summary.failed {
+        Some(_) => VIOLATED,
+        None if summary.runs < summary.asked => CUT_SHORT,
+        None => HOLDS,
+    });
     let shrunk = summary.failed.as_ref().map(|(code, _)| shrink(code, SHRINKING));
     if args.json {
         return Ok(exit.tell(&json::line(&object(&first, &summary, shrunk.as_ref()))?));

@@ -41,25 +41,10 @@ pub(super) fn of_file(root: &mut DeTable<'_>, folder: &str) {
     }
 }
 
-/// Makes the paths of flags and variables absolute.
-pub(super) fn of_overrides(overrides: &mut Overrides) {
-    let Overrides { directory, trace, settings, security, http, .. } = overrides;
-    let security = [
-        &mut security.secret_file,
-        &mut security.second_secret_file,
-        &mut security.ca_file,
-        &mut security.certificate_file,
-        &mut security.key_file,
-    ];
-    let http = [
-        &mut http.token_file,
-        &mut http.certificate_file,
-        &mut http.key_file,
-        &mut http.client_ca_file,
-    ];
-    for path in [directory, trace].into_iter().chain(security).chain(http).flatten() {
-        *path = absolute(HERE, path);
-    }
+/// Makes the paths among the keys of the protocol's section absolute, the store included.
+pub(super) fn of_settings(overrides: &mut Overrides) {
+    let Overrides { settings, store, .. } = overrides;
+    settings.extend(store.take().map(|store| ("store".to_owned(), store)));
     for (key, value) in settings {
         *value = setting(HERE, key, value);
     }
@@ -97,7 +82,7 @@ fn absolute(folder: &str, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{SecuritySettings, Source};
+    use crate::config::{SecuritySettings, Source, StorageSettings};
     use crate::protocol::lease::Lease;
 
     const FILE: &str = "\
@@ -162,7 +147,7 @@ trace = \"trace\"
     fn a_path_in_a_flag_begins_in_the_working_directory() {
         let named = |name: &str| Some(name.to_owned());
         let (text, _) = written(Overrides {
-            directory: named("{node}"),
+            storage: StorageSettings { directory: named("{node}") },
             security: SecuritySettings {
                 secret_file: named("secret"),
                 ..SecuritySettings::default()

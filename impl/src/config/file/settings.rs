@@ -1,5 +1,4 @@
-//! The settings of security, HTTP, the network and the log, in a file or in flags, and what follows
-//! from them.
+//! The settings of storage, security and the log, in a file or in flags, and what follows from them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,47 +6,60 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use tracing::level_filters::LevelFilter;
-#[cfg(feature = "daemon")]
-use tracing_subscriber::filter::Targets;
 
 use super::values::unknown;
+use crate::config::fields::section;
 use crate::config::security::secrets;
-use crate::config::{Address, Credentials, Error, Http, Mode, NetworkSettings, Security};
+use crate::config::{Credentials, Error, Mode, Security};
 use crate::protocol::NodeId;
 
-/// The settings of the security in a file or in flags. A setting that is not given is `None`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct SecuritySettings {
-    /// The kind of security.
-    pub mode: Option<String>,
-    /// Whether nodes on several machines may do without.
-    pub allow_plain: Option<bool>,
-    /// The path of the file with the secret.
-    pub secret_file: Option<String>,
-    /// The path of the file with a second secret that is believed as well.
-    pub second_secret_file: Option<String>,
-    /// The path of the file with the certificates of the authorities.
-    pub ca_file: Option<String>,
-    /// The path of the file with the certificate of the node.
-    pub certificate_file: Option<String>,
-    /// The path of the file with the private key of the node.
-    pub key_file: Option<String>,
+section! {
+    /// The place where a node keeps what must survive a crash.
+    pub struct StorageSettings in "storage.", "Node" {
+        /// Where to keep what must survive a crash; {node} and {protocol} are replaced
+        directory: Option<String> = "data-dir", "DIR", "BELLWETHER_DATA_DIR";
+    }
+}
+
+section! {
+    /// The settings of the security in a file or in flags. A setting that is not given is `None`.
+    pub struct SecuritySettings in "security.", "Security" {
+        /// How the nodes know each other: plain, secret or tls
+        mode: Option<String> = "security", "MODE", "BELLWETHER_SECURITY";
+        /// Run with nodes on several machines although nothing protects them
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        allow_plain: bool = "allow-plain", "BOOL", "BELLWETHER_ALLOW_PLAIN",
+            hide_short_help = true;
+        /// The secret of the cluster; {node} is replaced
+        secret_file: Option<String> = "secret-file", "FILE", "BELLWETHER_SECRET_FILE";
+        /// Another secret that is believed as well, while the secret is changed; {node} is replaced
+        second_secret_file: Option<String> =
+            "second-secret-file", "FILE", "BELLWETHER_SECOND_SECRET_FILE", hide_short_help = true;
+        /// The certificates of the authorities that have signed those of the nodes
+        ca_file: Option<String> = "ca-file", "FILE", "BELLWETHER_CA_FILE", hide_short_help = true;
+        /// The certificate of this node; {node} is replaced
+        certificate_file: Option<String> =
+            "certificate-file", "FILE", "BELLWETHER_CERTIFICATE_FILE", hide_short_help = true;
+        /// The private key of this node; {node} is replaced
+        key_file: Option<String> = "key-file", "FILE", "BELLWETHER_KEY_FILE", hide_short_help = true;
+    }
+}
+
+section! {
+    /// The settings of the log and of the trace. A setting that is not given is `None`.
+    pub struct LogSettings in "log.", "Log" {
+        /// How much to log: off, error, warn, info, debug or trace, and MODULE=LEVEL after a comma
+        /// for modules with another level
+        level: Option<Levels> = "log-level", "LEVEL", "BELLWETHER_LOG_LEVEL";
+        /// How to write the log
+        format: Option<LogFormat> = "log-format", "FORMAT", "BELLWETHER_LOG_FORMAT",
+            hide_short_help = true;
+        /// Where to write a line for each step of the node; {node} and {protocol} are replaced
+        trace: Option<String> = "trace", "FILE", "BELLWETHER_TRACE", hide_short_help = true;
+    }
 }
 
 impl SecuritySettings {
-    /// What holds if `self` counts more than `other`.
-    pub(super) fn or(self, other: Self) -> Self {
-        Self {
-            mode: self.mode.or(other.mode),
-            allow_plain: self.allow_plain.or(other.allow_plain),
-            secret_file: self.secret_file.or(other.secret_file),
-            second_secret_file: self.second_secret_file.or(other.second_secret_file),
-            ca_file: self.ca_file.or(other.ca_file),
-            certificate_file: self.certificate_file.or(other.certificate_file),
-            key_file: self.key_file.or(other.key_file),
-        }
-    }
-
     /// Reads the credentials of a program that has no configuration.
     ///
     /// # Errors
@@ -86,7 +98,7 @@ impl SecuritySettings {
             Ok::<_, Error>(PathBuf::from(path.replace("{node}", &node.to_string())))
         };
         Ok(match mode {
-            Mode::Plain => Security::Plain { anywhere: self.allow_plain.unwrap_or_default() },
+            Mode::Plain => Security::Plain { anywhere: self.allow_plain },
             Mode::Secret => Security::Secret {
                 file: fill("secret_file", self.secret_file)?,
                 second: self.second_secret_file.map(|path| fill("", Some(path))).transpose()?,
@@ -110,70 +122,6 @@ fn missing(mode: Mode, key: &str) -> Error {
     }
 }
 
-/// The settings of the HTTP server in a file or in flags. A setting that is not given is `None`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct HttpSettings {
-    /// The address on which to listen.
-    pub listen: Option<Address>,
-    /// The path of the file with the token.
-    pub token_file: Option<String>,
-    /// The path of the file with the certificate that is shown.
-    pub certificate_file: Option<String>,
-    /// The path of the file with the private key of the certificate.
-    pub key_file: Option<String>,
-    /// The path of the file with the authorities whose certificates let a process ask something of
-    /// the node.
-    pub client_ca_file: Option<String>,
-    /// Whether the token may be sent to other machines without encryption.
-    pub allow_plain: Option<bool>,
-}
-
-impl HttpSettings {
-    /// What holds if `self` counts more than `other`.
-    pub(super) fn or(self, other: Self) -> Self {
-        Self {
-            listen: self.listen.or(other.listen),
-            token_file: self.token_file.or(other.token_file),
-            certificate_file: self.certificate_file.or(other.certificate_file),
-            key_file: self.key_file.or(other.key_file),
-            client_ca_file: self.client_ca_file.or(other.client_ca_file),
-            allow_plain: self.allow_plain.or(other.allow_plain),
-        }
-    }
-
-    /// Returns the settings of a program that is no node.
-    #[must_use]
-    pub fn standalone(self) -> Http {
-        self.fill(PathBuf::from)
-    }
-
-    /// What holds for this node.
-    pub(super) fn resolve(self, node: NodeId) -> Http {
-        self.fill(|text| PathBuf::from(text.replace("{node}", &node.to_string())))
-    }
-
-    fn fill(self, path: impl Fn(String) -> PathBuf) -> Http {
-        Http {
-            listen: self.listen,
-            token_file: self.token_file.map(&path),
-            certificate_file: self.certificate_file.map(&path),
-            key_file: self.key_file.map(&path),
-            client_ca_file: self.client_ca_file.map(&path),
-            allow_plain: self.allow_plain.unwrap_or_default(),
-        }
-    }
-}
-
-impl NetworkSettings {
-    /// What holds if `self` counts more than `other`.
-    pub(super) fn or(self, other: Self) -> Self {
-        Self {
-            timeout: self.timeout.or(other.timeout),
-            suspect_refused: self.suspect_refused.or(other.suspect_refused),
-        }
-    }
-}
-
 /// The settings of the daemon's log: what it logs, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -187,30 +135,17 @@ pub struct Log {
 /// The level from which on lines are logged, and others for some modules.
 ///
 /// ```
-/// let levels: bellwether::config::Levels = "info,bellwether::transport=debug".parse()?;
+/// let levels: bellwether::internal::config::Levels = "info,bellwether::transport=debug".parse()?;
 /// assert_eq!(levels.to_string(), "info,bellwether::transport=debug");
 /// # Ok::<(), String>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Levels {
-    default: LevelFilter,
+    /// The level of a module that has none of its own.
+    pub default: LevelFilter,
     /// Modules and their levels, in the order in which they were given.
-    modules: Vec<(String, LevelFilter)>,
-}
-
-impl Levels {
-    /// Returns the filter for a subscriber that keeps to these levels. What rustls says of a single
-    /// connection is left out, unless it is asked for, or everything is at `debug`: a stranger
-    /// could fill the log with it, and a refused connection is told anyway.
-    #[cfg(feature = "daemon")]
-    #[must_use]
-    pub fn filter(&self) -> Targets {
-        let mut targets = Targets::new().with_default(self.default);
-        if self.default <= LevelFilter::INFO {
-            targets = targets.with_target("rustls", LevelFilter::OFF);
-        }
-        targets.with_targets(self.modules.iter().cloned())
-    }
+    pub modules: Vec<(String, LevelFilter)>,
 }
 
 impl Default for Levels {
@@ -257,7 +192,7 @@ fn level_of(level: &str) -> Result<LevelFilter, String> {
 
 /// The format in which the log is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "daemon", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "flags", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LogFormat {
@@ -268,41 +203,23 @@ pub enum LogFormat {
     Json,
 }
 
-impl fmt::Display for LogFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        })
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct FileLog {
-    level: Option<FileLevels>,
-    format: Option<LogFormat>,
-    /// Where the node writes its steps, whatever it logs.
-    pub(super) trace: Option<String>,
-}
-
-impl FileLog {
-    /// What holds if these flags were given.
-    pub(super) fn resolve(self, levels: Option<Levels>, format: Option<LogFormat>) -> Log {
-        Log {
-            levels: levels.or(self.level.map(|level| level.0)).unwrap_or_default(),
-            format: format.or(self.format).unwrap_or_default(),
-        }
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "String")]
-struct FileLevels(Levels);
-
-impl TryFrom<String> for FileLevels {
+impl TryFrom<String> for Levels {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        text.parse().map(Self)
+        text.parse()
+    }
+}
+
+impl From<Levels> for String {
+    fn from(levels: Levels) -> Self {
+        levels.to_string()
+    }
+}
+
+impl LogSettings {
+    /// The log that is meant, with a default for what is not said.
+    pub(super) fn resolve(self) -> Log {
+        Log { levels: self.level.unwrap_or_default(), format: self.format.unwrap_or_default() }
     }
 }

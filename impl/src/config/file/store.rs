@@ -59,8 +59,9 @@ impl Source {
             )));
         }
         let Sections { file, mut protocols, .. } = self.sections()?;
-        let node = self.overrides.node.or(file.node.as_ref().map(|node| node.0));
-        let section: LeaseSection = self.section::<Lease>(protocols.remove(Lease::NAME))?;
+        let node = file.node().ok();
+        let section: LeaseSection = 
+            self.section::<Lease>(LeaseSection::default(), protocols.remove(Lease::NAME))?;
         if node.is_none() && section.files.differ() {
             return Err(Error::NoNode);
         }
@@ -150,7 +151,7 @@ mod tests {
     fn a_flag_is_told_with_its_value_and_shows_no_password_either() {
         let said = refused(&source(TOP, &[("store", "redis://:hush@cache")]));
         assert!(said.starts_with("store=redis://:...@cache: the address"), "{said}");
-        #[cfg(feature = "daemon")]
+        #[cfg(all(feature = "stores", feature = "tls"))]
         {
             let file = format!("{TOP}[lease]\nstore = 2\n");
             let said = refused(&source(&file, &[("store", "sqlite:x"), ("store", "etcd://db")]));
@@ -159,7 +160,7 @@ mod tests {
     }
 
     /// A node says the same, in the words that `testdata/refused.txt` has.
-    #[cfg(feature = "daemon")]
+    #[cfg(all(feature = "stores", feature = "tls"))]
     #[test]
     fn what_an_adapter_refuses_is_told_without_a_node_as_well() {
         for address in [

@@ -58,7 +58,7 @@ fn with_settings(settings: &[(&str, &str)]) -> Overrides {
 }
 
 /// Compares what is said of files that are refused with `testdata/refused.txt`, which tells how.
-#[cfg(feature = "daemon")]
+#[cfg(all(feature = "stores", feature = "tls"))]
 #[test]
 fn every_mistake_has_its_place_and_remedy() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config/testdata/refused.txt");
@@ -75,7 +75,7 @@ fn every_mistake_has_its_place_and_remedy() {
 }
 
 /// A paragraph with what is said now of the file in it, if there is one.
-#[cfg(feature = "daemon")]
+#[cfg(all(feature = "stores", feature = "tls"))]
 fn retold(paragraph: &str) -> String {
     let Some((fragment, _)) = paragraph.split_once("\n----\n") else {
         return paragraph.to_owned();
@@ -111,7 +111,10 @@ fn overrides_count_more_than_the_file() {
     let text = format!("{GOOD}[bully]\nwatch = \"2s\"\nheartbeat = \"300ms\"\n");
     let overrides = Overrides {
         node: NodeId::new(10),
-        log_levels: "trace,bellwether::transport=off".parse().ok(),
+        log: LogSettings {
+            level: "trace,bellwether::transport=off".parse().ok(),
+            ..LogSettings::default()
+        },
         ..with_settings(&[("watch", "3s")])
     };
     let (config, log) = read_as::<Bully>(&text, overrides).expect("good");
@@ -147,7 +150,8 @@ fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
 #[test]
 fn what_is_written_out_reads_back_as_itself_and_a_flag_counts_more() {
     let none = Overrides::default;
-    let trace = Overrides { trace: Some("/other".to_owned()), ..none() };
+    let log = LogSettings { trace: Some("/other".to_owned()), ..LogSettings::default() };
+    let trace = Overrides { log, ..none() };
     for (section, said, flag, flagged) in [
         (
             "[log]\ntrace = \"/t/{protocol}-{node}\"\n",
@@ -185,13 +189,13 @@ fn the_example_runs_every_protocol_as_its_defaults_do() {
         let overrides = |store: &[(&str, &str)]| Overrides {
             protocol: Some(name.to_owned()),
             node: NodeId::new(2),
-            directory: Some("x".to_owned()),
+            storage: StorageSettings { directory: Some("x".to_owned()) },
             ..with_settings(store)
         };
         let store = if name == "lease" { &[("store", "5")][..] } else { &[] };
         assert_eq!(written(example, overrides(&[])), written(members, overrides(store)));
     }
-    let optional = ["node", "listen", "members.ID", "network.timeout", "log.trace"];
+    let optional = ["timing", "node", "listen", "members.ID", "network.timeout", "log.trace"];
     let other_kinds = ["detector.adaptive.", "detector.phi.", "lease.store_", "http."];
     for (key, _) in reference() {
         let is_optional = optional.contains(&key.as_str())
@@ -203,6 +207,15 @@ fn the_example_runs_every_protocol_as_its_defaults_do() {
         let there = body.lines().any(|line| line.starts_with(&format!("{last} = ")));
         assert!(there || is_optional, "{key} is not in the example");
     }
+}
+
+#[test]
+fn a_name_stands_for_durations_and_a_key_counts_more() {
+    let text = format!("timing = \"shared\"\n{GOOD}[quorum]\nskew = \"50ms\"\n");
+    let (config, _) = read_as::<Quorum>(&text, with_settings(&[("backoff", "9s")])).expect("good");
+    let timing = config.section();
+    let times = [timing.lease, timing.promise, timing.skew, timing.backoff];
+    assert_eq!(times, [5_000, 6_000, 50, 9_000].map(Duration::from_millis));
 }
 
 #[test]
@@ -264,6 +277,15 @@ fn the_time_out_of_the_network_is_what_is_configured_and_nothing_else() {
 }
 
 #[test]
+fn a_flag_replaces_one_key_of_a_section_and_leaves_the_others() {
+    let text = format!("{GOOD}[http]\nlisten = \"127.0.0.1:1\"\ntoken_file = \"/a-{{node}}\"\n");
+    let http = Http { token_file: Some("/b-{node}".into()), ..Http::default() };
+    let said = written(&text, Overrides { http, ..Overrides::default() });
+    let section = "\n[http]\nlisten = \"127.0.0.1:1\"\ntoken_file = \"/b-2\"\n";
+    assert!(said.contains(section), "{said}");
+}
+
+#[test]
 fn observers_and_witnesses_are_written_out_and_flags_count_more() {
     let file = format!("observers = [10]\nwitnesses = [1]\n{GOOD}");
     let config = |overrides| read_as::<Quorum>(&file, overrides).expect("good").0;
@@ -283,7 +305,7 @@ fn observers_and_witnesses_are_written_out_and_flags_count_more() {
     assert_eq!(observers(&observed), [1]);
     assert!(observed.clone().with_observers([1, 2, 10]).is_err(), "none votes");
     assert_eq!(observed.digests().settings, plain.digests().settings);
-    assert_eq!(observed.with_observers([]).expect("all vote"), plain);
+    assert_eq!(observed.with_observers([0_u16; 0]).expect("all vote"), plain);
 
     let witnessed = plain.clone().with_witnesses([10, 1]).expect("one may lead");
     assert_eq!(witnesses(&witnessed), [1, 10]);
@@ -292,5 +314,5 @@ fn observers_and_witnesses_are_written_out_and_flags_count_more() {
     let both = plain.clone().with_witnesses([1]).expect("two may lead");
     let both = both.with_observers([10]).expect("one may lead");
     assert_eq!(witnesses(&both), [1], "they stay what they are");
-    assert_eq!(witnessed.with_witnesses([]).expect("all may lead"), plain);
+    assert_eq!(witnessed.with_witnesses([0_u16; 0]).expect("all may lead"), plain);
 }

@@ -5,27 +5,31 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bellwether_stores::address::StoreAddress;
-use serde::Deserialize;
+use serde::de::value::Error as NoValue;
+use serde::de::{DeserializeOwned, Error as _, Visitor};
+use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::NodeNumber;
 use super::write::listed;
-use crate::config::duration;
 use crate::config::fields::{self, Field, Fields, KINDS, detector_fields, kind_fields, kind_of};
 use crate::detector::{Detection, Settings, adaptive, fixed, phi};
-use crate::protocol::quorum::Preemption;
+use crate::protocol::lease::Lease;
+use crate::protocol::quorum::{Preemption, Quorum};
+use crate::protocol::{Core as _, NAMES};
 
 impl Field<'_> {
     /// Takes the value from text, as flags and variables have it.
     fn parse(self, text: &str) -> Result<(), String> {
         match self {
-            Self::Time(value) => *value = duration(text)?,
             Self::Number(value) => *value = text.parse().map_err(|_| no_number(text))?,
             Self::Count(value) => *value = text.parse().map_err(|_| no_number(text))?,
-            Self::Store(value) => *value = Some(text.parse()?),
-            Self::File(value) => *value = Some(file(text)?),
-            Self::Preemption(value) => *value = preemption(text)?,
+            other => {
+                let value = Spanned::new(0..0, DeValue::String(text.into()));
+                let read = other.read(ValueDeserializer::from(value));
+                read.map_err(|error| error.message().to_owned())?;
+            }
         }
         Ok(())
     }
@@ -34,7 +38,7 @@ impl Field<'_> {
     fn read(self, value: ValueDeserializer<'_>) -> Result<(), toml::de::Error> {
         let wrong = <toml::de::Error as serde::de::Error>::custom::<String>;
         match self {
-            Self::Time(length) => *length = fields::time(value)?,
+            Self::Time(length) => *length = fields::time::deserialize(value)?,
             Self::Number(number) => *number = f64::deserialize(value)?,
             Self::Count(count) => *count = usize::deserialize(value)?,
             Self::Store(address) => {
@@ -134,6 +138,39 @@ impl Mistake {
     }
 }
 
+/// Returns the keys of a section, which are the fields of its type.
+pub(super) fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
+    struct Keys<'k>(&'k mut &'static [&'static str]);
+
+    impl<'de> Deserializer<'de> for Keys<'_> {
+        type Error = NoValue;
+
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            keys: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, NoValue> {
+            *self.0 = keys;
+            self.deserialize_any(visitor)
+        }
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, NoValue> {
+            Err(NoValue::custom("only the keys are wanted"))
+        }
+
+        forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
+            option unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier
+            ignored_any
+        }
+    }
+
+    let mut keys: &'static [&'static str] = &[];
+    let _ = T::deserialize(Keys(&mut keys));
+    keys
+}
+
 /// Refuses a table that has other keys than the `known` ones.
 pub(super) fn check(table: &DeTable<'_>, section: &str, known: &[&str]) -> Result<(), Mistake> {
     let wrong = table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
@@ -177,12 +214,47 @@ fn place(section: &str) -> String {
     if section.is_empty() { String::new() } else { format!(" in [{section}]") }
 }
 
-/// That a name is not known, and what comes nearest.
+/// That a name is not known, and which of those that there are comes near.
 pub(super) fn unknown(what: &str, name: &str, place: &str, known: &[&str]) -> String {
-    let distance = |known: &&&str| strsim::damerau_levenshtein(name, known);
-    let nearest = known.iter().min_by_key(distance).copied().unwrap_or_default();
+    let distance = |known: &str| strsim::damerau_levenshtein(name, known);
+    let near = |known: &&str| {
+        known.contains(name) || distance(known) <= 1 + name.len().max(known.len()) / 5
+    };
+    let nearest = known.iter().copied().filter(near).min_by_key(|known| distance(known));
+    beside(what, name, place, nearest, known)
+}
+
+fn beside(what: &str, name: &str, place: &str, nearest: Option<&str>, known: &[&str]) -> String {
+    let nearest = nearest.map(|name| format!("the nearest is `{name}`; ")).unwrap_or_default();
     let known = known.join("`, `");
-    format!("unknown {what} `{name}`{place}: the nearest is `{nearest}`; there are `{known}`")
+    format!("unknown {what} `{name}`{place}: {nearest}there are `{known}`")
+}
+
+/// What the names of well-known protocols contain, each with the protocol here that does the same.
+const ALIKE: [(&str, &str); 14] = [
+    ("raft", Quorum::NAME),
+    ("paxos", Quorum::NAME),
+    ("zab", Quorum::NAME),
+    ("viewstamped", Quorum::NAME),
+    ("majority", Quorum::NAME),
+    ("etcd", Quorum::NAME),
+    ("consul", Quorum::NAME),
+    ("zookeeper", Quorum::NAME),
+    ("redlock", Lease::NAME),
+    ("redis", Lease::NAME),
+    ("chubby", Lease::NAME),
+    ("kubernetes", Lease::NAME),
+    ("postgres", Lease::NAME),
+    ("sqlite", Lease::NAME),
+];
+
+/// That there is no protocol with this name, and which does the same or has a name that comes near.
+pub(super) fn unknown_protocol(name: &str) -> String {
+    let lower = name.to_lowercase();
+    match ALIKE.iter().find(|(part, _)| lower.contains(part)) {
+        Some(&(_, protocol)) => beside("protocol", name, "", Some(protocol), NAMES),
+        None => unknown("protocol", name, "", NAMES),
+    }
 }
 
 /// The keys of `[detector]`, without those of the chosen kind's own section.

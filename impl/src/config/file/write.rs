@@ -1,88 +1,45 @@
 //! A configuration as a file that says everything; and every key of a file, with the value that it
 //! has if nothing is said.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use humantime::format_duration;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toml::Table;
 
-use super::protocol_keys;
-use super::settings::{Levels, Log, LogFormat};
-use super::values::detector_keys;
+use super::settings::{Log, LogSettings, SecuritySettings, StorageSettings};
+use super::values::{detector_keys, keys_of};
+use super::{File, protocol_keys};
 use crate::config::fields::{self, Field, Fields};
+use crate::config::groups::{self, GroupNames};
 use crate::config::sections::Preference;
-use crate::config::{Config, Health, Hooks, Http, Mode, Runnable, Security};
+use crate::config::{Config, Health, Hooks, Http, NetworkSettings, Runnable, Security};
 use crate::protocol::{Core, NodeId, Recommended};
 
-/// The keys that may stand at the top, besides the sections of the protocols.
-pub(super) const TOP: [&str; 18] = [
-    "cluster",
-    "protocol",
-    "node",
-    "listen",
-    "observers",
-    "witnesses",
-    "priority",
-    "preempt_delay",
-    "members",
-    "storage",
-    "security",
-    "http",
-    "network",
-    "detector",
-    "hooks",
-    "health",
-    "groups",
-    "log",
-];
+/// A section whose keys are always the same: its name, its keys, and the values of some of them if
+/// nothing is said.
+type Known = (&'static str, &'static [&'static str], Table);
 
-/// The keys of `[storage]`.
-const STORAGE: [&str; 1] = ["directory"];
-
-/// The keys of `[security]`.
-const SECURITY: [&str; 7] = [
-    "mode",
-    "allow_plain",
-    "secret_file",
-    "second_secret_file",
-    "ca_file",
-    "certificate_file",
-    "key_file",
-];
-
-/// The keys of `[http]`, in the order in which they are written.
-const HTTP: [&str; 6] =
-    ["listen", "token_file", "certificate_file", "key_file", "client_ca_file", "allow_plain"];
-
-/// The keys of `[network]`.
-const NETWORK: [&str; 2] = ["timeout", "suspect_refused"];
-
-/// The keys of `[hooks]`, in the order in which they are written.
-const HOOKS: [&str; 4] = ["before_leading", "on_change", "timeout", "retry"];
-
-/// The keys of `[health]`, in the order in which they are written.
-const HEALTH: [&str; 5] = ["check", "interval", "timeout", "rise", "fall"];
-
-/// The keys of `[groups]`.
-const GROUPS: [&str; 2] = ["names", "count"];
-
-/// The keys of `[log]`.
-const LOG: [&str; 3] = ["level", "format", "trace"];
-
-/// The sections whose keys are always the same, each with these.
-pub(super) const SECTIONS: [(&str, &[&str]); 8] = [
-    ("storage", &STORAGE),
-    ("security", &SECURITY),
-    ("http", &HTTP),
-    ("network", &NETWORK),
-    ("hooks", &HOOKS),
-    ("health", &HEALTH),
-    ("groups", &GROUPS),
-    ("log", &LOG),
-];
-
-/// A key, and its value as a file has it.
-type Entry = (&'static str, String);
+/// The sections whose keys are always the same.
+pub(super) fn sections() -> [Known; 8] {
+    fn known<T: DeserializeOwned>(name: &'static str, default: impl Serialize) -> Known {
+        (name, keys_of::<T>(), Table::try_from(default).unwrap_or_default())
+    }
+    let network = NetworkSettings { suspect_refused: Some(true), ..NetworkSettings::default() };
+    let log = log_settings(&Log::default(), None);
+    [
+        known::<StorageSettings>("storage", StorageSettings::default()),
+        known::<SecuritySettings>("security", Security::default()),
+        known::<Http>("http", Http::default()),
+        known::<NetworkSettings>("network", network),
+        known::<Hooks>("hooks", Hooks::default()),
+        known::<Health>("health", Health::default()),
+        known::<GroupNames>("groups", groups::Section::default()),
+        known::<LogSettings>("log", log),
+    ]
+}
 
 impl<C: Runnable> Config<C> {
     /// Returns the configuration as a file that says everything, defaults included. It needs the
@@ -97,51 +54,51 @@ impl<C: Runnable> Config<C> {
         let members: String =
             self.addresses().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
         let own = fields::write(protocol, &C::fields(&mut self.section.clone()));
-        let storage = self.directory.as_deref().map(|directory| ("directory", path(directory)));
+        let directory = self.directory.as_deref().map(lossy);
+        let network = NetworkSettings {
+            timeout: Some(self.network_timeout()),
+            suspect_refused: Some(self.suspects_refused()),
+        };
         let detector =
             if C::DETECTOR { fields::write_detector(self.detection) } else { String::new() };
-        let Log { levels, format } = log;
-        // The name of a module may have anything in it.
-        let levels = text(levels.to_string());
-        let trace = self.trace().map(|trace| format!("trace = {}\n", path(trace)));
-        let trace = trace.unwrap_or_default();
+        let names: Vec<_> = self.groups().iter().map(ToString::to_string).collect();
+        let groups = (!names.is_empty()).then(|| BTreeMap::from([("names", names)]));
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
-             {listen}priority = {priority}\npreempt_delay = {preempt_delay}\n\
+             {listen}priority = {priority}\npreempt_delay = \"{preempt_delay}\"\n\
              observers = [{observers}]\nwitnesses = [{witnesses}]\n\n\
              [members]\n{members}{own}\
-             {storage}{security}{http}{network}{detector}{hooks}{health}{groups}\n\
-             [log]\nlevel = {levels}\nformat = \"{format}\"\n{trace}",
+             {storage}{security}{http}{network}{detector}{hooks}{health}{groups}{log}",
             priority = self.priority(),
-            preempt_delay = time(self.preempt_delay()),
-            storage = section("storage", storage),
-            security = section("security", security_entries(&self.security)),
-            http = section("http", http_entries(&self.http)),
-            network = section("network", self.network_entries()),
-            hooks = section("hooks", hook_entries(&self.hooks)),
-            health = section("health", health_entries(&self.health)),
-            groups = section("groups", self.group_entries()),
+            preempt_delay = format_duration(self.preempt_delay()),
+            storage = section("storage", &StorageSettings { directory }),
+            security = section("security", &self.security),
+            http = section("http", &self.http),
+            network = section("network", &network),
+            hooks = section("hooks", &self.hooks),
+            health = section("health", &self.health),
+            groups = section("groups", &groups.unwrap_or_default()),
+            log = section("log", &log_settings(log, self.trace())),
         )
-    }
-
-    fn network_entries(&self) -> [Entry; 2] {
-        [
-            ("timeout", time(self.network_timeout())),
-            ("suspect_refused", self.suspects_refused().to_string()),
-        ]
-    }
-
-    fn group_entries(&self) -> Option<Entry> {
-        let names: Vec<_> = self.groups().iter().map(ToString::to_string).collect();
-        (!names.is_empty()).then(|| ("names", words(&names)))
     }
 }
 
-/// A section with these entries; nothing if there are none.
-fn section(name: &str, entries: impl IntoIterator<Item = Entry>) -> String {
-    let line = |(key, value): Entry| format!("{key} = {value}\n");
-    let lines: String = entries.into_iter().map(line).collect();
+/// A section with the keys that are said; nothing if there are none.
+fn section(name: &str, keys: &impl Serialize) -> String {
+    let lines = toml::to_string(keys).unwrap_or_else(|error| format!("# {error}\n"));
     if lines.is_empty() { lines } else { format!("\n[{name}]\n{lines}") }
+}
+
+fn log_settings(log: &Log, trace: Option<&Path>) -> LogSettings {
+    LogSettings {
+        level: Some(log.levels.clone()),
+        format: Some(log.format),
+        trace: trace.map(lossy),
+    }
+}
+
+fn lossy(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// These ids, with commas between.
@@ -149,104 +106,40 @@ fn joined(ids: impl Iterator<Item = NodeId>) -> String {
     ids.map(|id| id.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-fn text(text: String) -> String {
-    toml::Value::from(text).to_string()
-}
-
-fn path(path: &Path) -> String {
-    text(path.to_string_lossy().into_owned())
-}
-
-fn words(words: &[String]) -> String {
-    toml::Value::from(words.to_vec()).to_string()
-}
-
-fn time(time: Duration) -> String {
-    format!("\"{}\"", format_duration(time))
-}
-
-fn security_entries(security: &Security) -> Vec<Entry> {
-    let mode = |mode: Mode| ("mode", format!("\"{mode}\""));
-    match security {
-        Security::Plain { anywhere } => {
-            vec![mode(Mode::Plain), ("allow_plain", anywhere.to_string())]
-        }
-        Security::Secret { file, second } => {
-            let second = second.as_deref().map(|second| ("second_secret_file", path(second)));
-            let first = [mode(Mode::Secret), ("secret_file", path(file))];
-            first.into_iter().chain(second).collect()
-        }
-        Security::Tls { ca, certificate, key } => vec![
-            mode(Mode::Tls),
-            ("ca_file", path(ca)),
-            ("certificate_file", path(certificate)),
-            ("key_file", path(key)),
-        ],
-    }
-}
-
-/// Only what is said.
-fn http_entries(http: &Http) -> impl Iterator<Item = Entry> {
-    let file = |file: &Option<PathBuf>| file.as_deref().map(path);
-    let values = [
-        http.listen.as_ref().map(|listen| text(listen.to_string())),
-        file(&http.token_file),
-        file(&http.certificate_file),
-        file(&http.key_file),
-        file(&http.client_ca_file),
-        http.allow_plain.then(|| "true".to_owned()),
-    ];
-    HTTP.into_iter().zip(values).filter_map(|(key, value)| Some((key, value?)))
-}
-
-fn hook_entries(hooks: &Hooks) -> Vec<Entry> {
-    let Hooks { before_leading, on_change, timeout, retry } = hooks;
-    let values = [words(before_leading), words(on_change), time(*timeout), time(*retry)];
-    HOOKS.into_iter().zip(values).collect()
-}
-
-fn health_entries(health: &Health) -> Vec<Entry> {
-    let Health { check, interval, timeout, rise, fall } = health;
-    let values =
-        [words(check), time(*interval), time(*timeout), rise.to_string(), fall.to_string()];
-    HEALTH.into_iter().zip(values).collect()
-}
-
 /// Returns every key that a file may have, with its section, and its default value; that is empty
 /// if the key has none.
 #[must_use]
 pub fn reference() -> Vec<(String, String)> {
-    let is_section = |key: &str| {
-        ["members", "detector"].contains(&key) || SECTIONS.iter().any(|(name, _)| *name == key)
-    };
-    let top = TOP.iter().filter(|key| !is_section(key)).map(|&key| key.to_owned());
-    let members: (&str, &[&str]) = ("members", &["ID"]);
-    let tables = SECTIONS.into_iter().filter(|(name, _)| !["hooks", "health"].contains(name));
-    let below = std::iter::once(members)
-        .chain(tables)
-        .flat_map(|(section, keys)| keys.iter().map(move |key| format!("{section}.{key}")));
-    let value = |key: String| {
-        let value = match key.as_str() {
-            "protocol" => format!("\"{}\"", Recommended::NAME),
-            "security.mode" => format!("\"{}\"", Mode::Plain),
-            "observers" | "witnesses" | "groups.names" => "[]".to_owned(),
-            "groups.count" => "0".to_owned(),
-            "security.allow_plain" => "false".to_owned(),
-            "http.allow_plain" => "false".to_owned(),
-            "network.suspect_refused" => "true".to_owned(),
-            "log.level" => format!("\"{}\"", Levels::default()),
-            "log.format" => format!("\"{}\"", LogFormat::default()),
-            "priority" => Preference::default().priority.to_string(),
-            "preempt_delay" => time(Preference::default().preempt_delay),
-            _ => String::new(),
-        };
-        (key, value)
-    };
-    let mut all: Vec<_> = top.chain(below).map(value).collect();
+    let time = |time| format!("\"{}\"", format_duration(time));
+    let sections = sections();
+    let mut all: Vec<_> = keys_of::<File>()
+        .iter()
+        .filter(|&&key| key != "detector" && !sections.iter().any(|(name, ..)| *name == key))
+        .map(|&key| {
+            let value = match key {
+                "protocol" => format!("\"{}\"", Recommended::NAME),
+                "timing" => "\"lan\"".to_owned(),
+                "observers" | "witnesses" => "[]".to_owned(),
+                "priority" => Preference::default().priority.to_string(),
+                "preempt_delay" => time(Preference::default().preempt_delay),
+                "members" => return ("members.ID".to_owned(), String::new()),
+                _ => String::new(),
+            };
+            (key.to_owned(), value)
+        })
+        .collect();
+    for (section, keys, defaults) in sections {
+        all.extend(keys.iter().map(|key| {
+            let value = match (defaults.get(*key), *key) {
+                (Some(value), _) => value.to_string(),
+                // It is written only if it is true.
+                (None, "allow_plain") => false.to_string(),
+                (None, _) => String::new(),
+            };
+            (format!("{section}.{key}"), value)
+        }));
+    }
     all.extend(detector_keys());
-    let (hooks, health) = (hook_entries(&Hooks::default()), health_entries(&Health::default()));
-    all.extend(hooks.into_iter().map(|(key, value)| (format!("hooks.{key}"), value)));
-    all.extend(health.into_iter().map(|(key, value)| (format!("health.{key}"), value)));
     all.extend(protocol_keys());
     all
 }

@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
 use super::expiry::{CertificateUse, Expiry};
-use super::{read_private, unusable};
+use super::{purpose, read_private, unusable};
 use crate::config::{ClusterId, Error};
 use crate::protocol::NodeId;
 
@@ -116,8 +116,9 @@ impl Tls {
     }
 
     /// Whether the own certificate is that of this node, so that the others will believe it.
-    pub(super) fn check(&self, node: NodeId) -> Result<(), Error> {
+    pub(crate) fn check(&self, node: NodeId) -> Result<(), Error> {
         let name = certified_name(&self.cluster, node)?;
+        purpose::check(&self.own.0, &self.own.1)?;
         if self.is(&self.own.0, node) {
             return Ok(());
         }
@@ -158,13 +159,14 @@ impl Tls {
 
     /// Whether a certificate, which a known authority has signed, is that of this node.
     fn is(&self, certificate: &CertificateDer<'_>, node: NodeId) -> bool {
-        let (Ok(parsed), Ok(name)) =
-            (ParsedCertificate::try_from(certificate), certified_name(&self.cluster, node))
-        else {
-            return false;
-        };
-        ServerName::try_from(name).is_ok_and(|name| verify_server_name(&parsed, &name).is_ok())
+        certified_name(&self.cluster, node).is_ok_and(|name| is_for(certificate, &name))
     }
+}
+
+/// Whether a certificate is for this name or address.
+fn is_for(certificate: &CertificateDer<'_>, name: &str) -> bool {
+    let Ok(parsed) = ParsedCertificate::try_from(certificate) else { return false };
+    ServerName::try_from(name).is_ok_and(|name| verify_server_name(&parsed, &name).is_ok())
 }
 
 /// A certificate that a caller has shown, and that a known authority has signed.
@@ -183,26 +185,51 @@ impl ShownCertificate {
 /// The certificate that a node shows by HTTP, and the certificates of others that it accepts. It is
 /// not printed. It can only be had with the feature `tls`.
 #[derive(Clone)]
-pub struct Certificates(Arc<ServerConfig>);
+pub struct Certificates {
+    server: Arc<ServerConfig>,
+    #[cfg(feature = "http")]
+    own: CertificateDer<'static>,
+}
 
 impl Certificates {
     /// Returns the TLS configuration for a server of the program's own.
     #[must_use]
     pub fn server(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.server)
     }
 
-    /// Shows the certificate to a process that has connected. Returns whether that has shown one,
-    /// too.
+    /// Shows the certificate to a process that has connected. Returns the name in the certificate
+    /// that the process has shown, if it has.
     #[cfg(feature = "http")]
     pub(crate) async fn accept(
         &self,
         stream: TcpStream,
-    ) -> io::Result<(server::TlsStream<TcpStream>, bool)> {
+    ) -> io::Result<(server::TlsStream<TcpStream>, Option<String>)> {
         let stream = TlsAcceptor::from(self.server()).accept(stream).await?;
-        let certified = stream.get_ref().1.peer_certificates().is_some();
-        Ok((stream, certified))
+        let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+        let name = shown.map(|shown| common_name(shown).unwrap_or_else(|| "no name".to_owned()));
+        Ok((stream, name))
     }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn is_for(&self, name: &str) -> bool {
+        is_for(&self.own, name)
+    }
+}
+
+/// Returns the common name of the subject of a certificate. The library tells the subject of an
+/// authority alone, and reads any certificate as that of one.
+#[cfg(feature = "http")]
+fn common_name(certificate: &CertificateDer<'_>) -> Option<String> {
+    /// The object identifier 2.5.4.3, with its tag and length.
+    const COMMON_NAME: &[u8] = &[6, 3, 0x55, 4, 3];
+    let mut read = RootCertStore::empty();
+    read.add(certificate.clone()).ok()?;
+    let subject: &[u8] = read.roots.first()?.subject.as_ref();
+    let at = subject.windows(COMMON_NAME.len()).position(|part| part == COMMON_NAME)?;
+    // The tag of the text, then its length: it has at most 64 characters.
+    let (&[_, length], text) = subject.get(at + COMMON_NAME.len()..)?.split_first_chunk()?;
+    String::from_utf8(text.get(..usize::from(length))?.to_owned()).ok()
 }
 
 impl fmt::Debug for Certificates {
@@ -234,14 +261,20 @@ pub(in crate::config) fn for_http(
         }
         None => builder.with_no_client_auth(),
     };
-    let mut server = builder
-        .with_single_cert(certificates(certificate)?, private_key(key)?)
-        .map_err(|error| unfit(&error))?;
+    let chain = certificates(certificate)?;
+    #[cfg(feature = "http")]
+    let own = chain[0].clone();
+    let mut server =
+        builder.with_single_cert(chain, private_key(key)?).map_err(|error| unfit(&error))?;
     // A certificate that is accepted no longer is not in a session either.
     server.session_storage = Arc::new(NoServerSessionStorage {});
     server.send_tls13_tickets = 0;
     server.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Certificates(Arc::new(server)))
+    Ok(Certificates {
+        server: Arc::new(server),
+        #[cfg(feature = "http")]
+        own,
+    })
 }
 
 fn wrong(path: &Path, problem: &str) -> Error {
@@ -333,6 +366,9 @@ pub(crate) fn explain(error: &io::Error) -> Option<String> {
                  [members], or give each node its own certificate"
                     .to_owned()
             }
+            usage if purpose::is_of_usage(usage) => {
+                format!("its certificate is not for both uses: {}", purpose::REMEDY)
+            }
             other => format!("its certificate cannot be used: {other}"),
         },
         Tls::NoCertificatesPresented => {
@@ -344,6 +380,9 @@ pub(crate) fn explain(error: &io::Error) -> Option<String> {
             }
             Alert::UnknownCA | Alert::DecryptError => {
                 format!("it says that the certificate of this node is from another authority: {CA}")
+            }
+            Alert::UnsupportedCertificate => {
+                format!("the certificate of this node is not for both uses: {}", purpose::REMEDY)
             }
             Alert::CertificateRequired | Alert::NoApplicationProtocol => {
                 "it asks for a certificate of the cluster".to_owned()

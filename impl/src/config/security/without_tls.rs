@@ -69,7 +69,11 @@ impl Clone for Certificates {
 
 #[cfg(feature = "http")]
 impl Certificates {
-    pub(crate) async fn accept(&self, _: TcpStream) -> io::Result<(TcpStream, bool)> {
+    pub(crate) async fn accept(&self, _: TcpStream) -> io::Result<(TcpStream, Option<String>)> {
+        match self.0 {}
+    }
+
+    pub(crate) fn is_for(&self, _: &str) -> bool {
         match self.0 {}
     }
 }

@@ -17,7 +17,7 @@ type Answer = Result<Option<NodeId>, RequestError>;
 
 /// Node 3 of three, which leads epoch 1, and which node 2 follows.
 pub(super) struct Leader {
-    pub(super) actor: Actor<Quorum, ManualClock>,
+    pub(super) actor: NodeLoop<Quorum, ManualClock>,
     pub(super) leadership: LeadershipWatch,
     pub(super) leases: LeaseReader,
     pub(super) clock: ManualClock,
@@ -36,7 +36,9 @@ async fn leader_behind(preparation: Option<PreparationSender>) -> Leader {
     let setup = Setup { prepares: preparation.is_some(), ..setup };
     let (mut actor, leadership, leases) =
         around(node, setup, Some(Box::new(Memory::default())), &clock);
-    actor.preparation = preparation;
+    if let Some(preparation) = preparation {
+        actor.preparation = preparation;
+    }
     let hears = |message| Input::Receive { from: id(2), message };
     let epoch = Epoch::new(1);
     let inputs = [

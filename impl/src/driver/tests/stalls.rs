@@ -2,7 +2,7 @@
 
 use std::sync::mpsc as channel;
 
-use super::leaderless::ports;
+use super::leader_alarm::ports;
 use super::*;
 
 /// A disk that answers each save when it is let.
@@ -23,7 +23,7 @@ impl<D: 'static> Storage<D> for Stalling {
 }
 
 /// A node with such a disk, and what lets that answer.
-fn stalling() -> (Actor<Recorder, ManualClock>, Hands, channel::Sender<()>) {
+fn stalling() -> (NodeLoop<Recorder, ManualClock>, Hands, channel::Sender<()>) {
     let (mut actor, hands) = node(None);
     let (answer, answers) = channel::channel();
     actor.disk = Disk::new(Some(Box::new(Stalling(answers))));
@@ -46,7 +46,7 @@ async fn an_answer_that_is_looked_at_late_is_not_late() {
         hands.clock.sleep(ms(60_000));
         actor.step(Input::Wake).await.expect("a storage");
         assert_eq!(actor.member.is_behind(), !answers_in_time);
-        assert_eq!(actor.disk.stalled().load(Ordering::Relaxed), !answers_in_time);
+        assert_eq!(actor.seen.stalled.load(Ordering::Relaxed), !answers_in_time);
         drop(answer);
     }
 }
@@ -64,7 +64,7 @@ async fn a_node_that_leaves_does_not_wait_for_a_disk_that_does_not_answer() {
 /// Waits until the node says that this is wrong, or nothing.
 async fn says_problem(node: &Election, problem: Option<&str>) {
     let says = async {
-        while node.status().problem.as_deref() != problem {
+        while node.handle().status().problem.as_deref() != problem {
             tokio::time::sleep(ms(5)).await;
         }
     };
@@ -90,7 +90,10 @@ async fn a_vote_waits_for_the_disk_and_the_rest_of_the_node_does_not() {
     let mut seen = high.leadership();
     let led = tokio::time::timeout(ms(5_000), seen.wait_for(Leadership::is_self)).await;
     assert!(led.is_err(), "a vote that may be forgotten does not count");
-    tokio::time::timeout(LIMIT, low.responds()).await.expect("it goes on").expect("it runs");
+    tokio::time::timeout(LIMIT, low.handle().responds())
+        .await
+        .expect("it goes on")
+        .expect("it runs");
     says_problem(&low, Some("the storage does not answer")).await;
     let answers = std::thread::spawn(move || {
         while answer.send(()).is_ok() {

@@ -26,8 +26,10 @@ async fn joined(
     let config = config::Config::<Recorder>::for_protocol("orders", 1, members, ());
     let config = change(config.expect("good"));
     let digests = config.digests();
-    let election = Election::join_with(config, listener, Records::default());
-    let election = election.expect("it listens");
+    let store: DurableState<Recorder> = Some(Box::new(SingleStore(Box::new(Records::default()))));
+    let joining = Joining { config, listener: Some(listener), store, prepares: false };
+    let (mut groups, tasks) = start::start(joining).expect("it listens");
+    let election = Election { handle: groups.remove(0).0, tasks };
 
     let address = election.address().expect("it listens");
     let stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
@@ -81,7 +83,7 @@ fn a_loop_that_is_stuck_does_not_respond_and_is_not_alive() {
         tokio::time::timeout(LIMIT, kept).await.expect("in time");
         assert_eq!(ask("/livez").await, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(ask("/metrics").await, StatusCode::OK, "the rest of the process runs");
-        assert_eq!(election.status().node, id(1));
+        assert_eq!(election.handle().status().node, id(1));
         IS_KEPT.store(false, Ordering::Relaxed);
         let again = async {
             while ask("/livez").await != StatusCode::OK {

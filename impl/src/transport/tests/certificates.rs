@@ -4,7 +4,9 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+};
 use tempfile::TempDir;
 
 use super::super::frame::Greeting;
@@ -35,10 +37,12 @@ impl Authority {
     }
 
     /// Writes the certificate and the key of a host into two files, which no other user can read:
-    /// some test gives the wrong one of them for the key.
-    pub(crate) fn certify(&self, host: &str) -> (PathBuf, PathBuf) {
+    /// some test gives the wrong one of them for the key. The certificate has these extended key
+    /// usages; without any, it is for all.
+    fn certify_for(&self, host: &str, uses: &[ExtendedKeyUsagePurpose]) -> (PathBuf, PathBuf) {
         let key = KeyPair::generate().expect("a key");
-        let about = CertificateParams::new([host.to_owned()]).expect("a good name");
+        let mut about = CertificateParams::new([host.to_owned()]).expect("a good name");
+        about.extended_key_usages = uses.to_vec();
         let certificate = about.signed_by(&key, &self.issuer).expect("a certificate").pem();
         let path = |end| self.folder.path().join(format!("{host}.{end}"));
         let (own, secret) = (path("pem"), path("key"));
@@ -52,8 +56,19 @@ impl Authority {
     /// What node `node` of this cluster has. It trusts the authority of the file `ca`, and takes
     /// every cluster for its own.
     fn node(&self, cluster: &str, node: u16, ca: &Path) -> Credentials {
+        self.node_for(cluster, node, ca, &[])
+    }
+
+    /// The same, with a certificate that has these extended key usages.
+    fn node_for(
+        &self,
+        cluster: &str,
+        node: u16,
+        ca: &Path,
+        uses: &[ExtendedKeyUsagePurpose],
+    ) -> Credentials {
         let name = certified_name(&cluster.parse().expect("a name"), id(node));
-        let (certificate, key) = self.certify(&name.expect("a good name"));
+        let (certificate, key) = self.certify_for(&name.expect("a good name"), uses);
         let security = Security::Tls { ca: ca.to_owned(), certificate, key };
         security.load(&hello(node).cluster).expect("good")
     }
@@ -126,6 +141,46 @@ async fn a_certificate_of_another_authority_is_worth_nothing() {
         }
     };
     timeout(LIMIT, all).await.expect("all four are counted");
+}
+
+/// A node shows its certificate when it calls and when it is called.
+#[tokio::test]
+async fn a_certificate_for_one_use_only_is_refused_at_the_start_and_by_both_sides() {
+    let authority = Authority::new("ours");
+    let (server, client) =
+        (ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth);
+    let of = |node, uses: &[_]| authority.node_for("orders", node, &authority.ca(), uses);
+    let check = |credentials: &Credentials| {
+        let Kind::Tls(tls) = &credentials.kind else { panic!("it has certificates") };
+        tls.check(id(2)).map_err(|error| error.to_string())
+    };
+    assert_eq!(check(&of(2, &[client.clone(), server.clone()])), Ok(()));
+    for (has, lacks) in [(&server, "clientAuth"), (&client, "serverAuth")] {
+        let error = check(&of(2, std::slice::from_ref(has))).expect_err("one use");
+        for part in ["node-2.orders", "usage", lacks, "serverAuth and clientAuth", "keys node"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    // Node 2 has one for servers, and calls. It is told, and so is the log of node 1.
+    let (context, told) = (with_credentials(of(1, &[])), "not for both uses: use one with both");
+    let node = Node::listening(context).await;
+    let problem = says_hello(&node, &of(2, &[server])).await.err();
+    let Some(Failure::Certificate(problem)) = &problem else { panic!("{problem:?}") };
+    assert!(problem.contains("of this node") && problem.contains(told), "{problem}");
+    assert!(problem.len() <= peer::LONGEST_PROBLEM, "it fits into a status: {problem}");
+    let counted = async {
+        while node.refused() < 1 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(LIMIT, counted).await.expect("it is refused");
+    // Node 1 has one for clients, and is called.
+    let node = Node::listening(with_credentials(of(1, &[client]))).await;
+    let problem = says_hello(&node, &of(2, &[])).await.err();
+    let Some(Failure::Certificate(problem)) = &problem else { panic!("{problem:?}") };
+    assert!(problem.contains("its certificate is") && problem.contains(told), "{problem}");
+    assert!(problem.len() <= peer::LONGEST_PROBLEM, "it fits into a status: {problem}");
 }
 
 #[tokio::test]

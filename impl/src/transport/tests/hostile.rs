@@ -9,8 +9,8 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng, SeedableRng};
 
+use super::super::facts::NodeFacts;
 use super::super::frame::Greeting;
-use super::super::standing::NodeFacts;
 use super::*;
 use crate::protocol::quorum::{Lists, Message as Vote};
 use crate::protocol::{Birth, Epoch, Members};

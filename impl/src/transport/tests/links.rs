@@ -1,22 +1,32 @@
 //! Connections beside their messages: a node says that it is there, asks how long the way takes,
 //! and tells a rival; it notes when a link breaks and heals, and members come and go while it runs.
 
-use super::super::health::Cause;
-use super::super::standing::NodeFacts;
+use super::super::cause::Cause;
+use super::super::facts::NodeFacts;
+use super::super::peer::Peer;
 use super::*;
+use crate::protocol::Time;
 
 /// Limits by which no connection is closed while a test looks.
 const LONG: Limits = Limits { quiet: LIMIT, idle: LIMIT, ..SHORT };
 
+fn measured(peer: &PeerLink<Message>) -> LinkMeasurements {
+    peer.state().measurements(peer.now(), peer.id)
+}
+
+fn described(peer: &PeerLink<Message>) -> String {
+    peer.state().describe(peer.now())
+}
+
 /// Waits until the measurements of the link are such.
-async fn until(peer: &Peer<Message>, wanted: impl Fn(&LinkMeasurements) -> bool) {
+async fn until(peer: &PeerLink<Message>, wanted: impl Fn(&LinkMeasurements) -> bool) {
     let look = async {
-        while !wanted(&peer.measurements()) {
+        while !wanted(&measured(peer)) {
             sleep(Duration::from_millis(5)).await;
         }
     };
     let found = timeout(LIMIT, look).await;
-    assert!(found.is_ok(), "{:?}: {}", peer.measurements(), peer.health.describe());
+    assert!(found.is_ok(), "{:?}: {}", measured(peer), described(peer));
 }
 
 #[tokio::test]
@@ -31,7 +41,7 @@ async fn a_node_that_has_nothing_to_say_pings() {
         assert_eq!(next(&mut connection).await, Frame::Ping(number));
     }
     assert!(started.elapsed() >= SHORT.quiet * 2, "and no more often: {:?}", started.elapsed());
-    assert_eq!(node.peer.sent.load(Ordering::Relaxed), 0, "no messages");
+    assert_eq!(node.peer.state().sent, 0, "no messages");
 }
 
 #[tokio::test]
@@ -50,7 +60,7 @@ async fn a_ping_is_answered_on_the_other_connection_and_its_answer_is_measured()
     send(&mut to_node, Frame::Ping(77)).await;
     while next(&mut from_node).await != Frame::Pong(77) {}
     assert!(node.has_heard_nothing_more(), "no core sees any of it");
-    let counts = [&node.peer.received, &node.peer.sent].map(|count| count.load(Ordering::Relaxed));
+    let counts = [node.peer.state().received, node.peer.state().sent];
     assert_eq!(counts, [0, 0], "no messages");
     drop(from_node);
     until(&node.peer, |link| link.round_trip.is_none()).await;
@@ -72,7 +82,7 @@ async fn a_rival_is_told_once_there_is_a_connection_and_once() {
             frame = next(&mut connection).await;
         }
         assert_eq!(frame, said);
-        node.peer.outbox.push(Frame::Message(Message::Ok));
+        queue(&node.peer, Message::Ok);
     }
 }
 
@@ -89,15 +99,15 @@ async fn a_link_breaks_once_and_heals_once_whatever_happens_meanwhile() {
     let (peer, address) = (&node.peer, node.address);
     let (from_node, to_node) = (answer(&listener, 2).await, speak(address, 2).await);
     until(peer, |link| link.up).await;
-    assert_eq!(peer.measurements().breaks, 0);
-    assert!(peer.measurements().silence.is_some());
+    assert_eq!(measured(peer).breaks, 0);
+    assert!(measured(peer).silence.is_some());
 
     drop((listener, from_node, to_node));
     until(peer, |link| !link.up).await;
     // The back-off has its first waits: some attempts are refused.
-    until(peer, |_| peer.health.describe().contains("attempts failed, the last ")).await;
-    assert_eq!((peer.measurements().breaks, peer.measurements().heals), (1, 0));
-    let told = peer.health.describe();
+    until(peer, |_| described(peer).contains("attempts failed, the last ")).await;
+    assert_eq!((measured(peer).breaks, measured(peer).heals), (1, 0));
+    let told = described(peer);
     assert!(told.ends_with("its process is gone"), "{told}");
 
     let listener = TcpListener::bind(there).await.expect("the port is free again");
@@ -105,7 +115,7 @@ async fn a_link_breaks_once_and_heals_once_whatever_happens_meanwhile() {
     until(peer, |link| link.up).await;
     send(&mut to_node, Frame::Pong(0)).await;
     next(&mut from_node).await;
-    assert_eq!((peer.measurements().breaks, peer.measurements().heals), (1, 1));
+    assert_eq!((measured(peer).breaks, measured(peer).heals), (1, 1));
 }
 
 /// It is paused: its system keeps the connections, and takes in what is sent.
@@ -116,7 +126,7 @@ async fn a_peer_that_is_silent_for_too_long_breaks_the_link() {
     let _from_node = answer(&listener, 2).await;
     let to_node = speak(node.address, 2).await;
     until(&node.peer, |link| link.breaks == 1).await;
-    let told = node.peer.health.describe();
+    let told = described(&node.peer);
     assert!(told.contains("nothing was heard for 300ms"), "{told}");
     drop(to_node);
     let mut to_node = speak(node.address, 2).await;
@@ -146,7 +156,7 @@ async fn the_newest_connection_of_a_peer_has_its_place() {
         assert_eq!(node.hears().await, (id(2), Frame::Message(Message::Ok)));
         hangs_up(&mut older).await;
         older = newer;
-        assert!(node.has_heard_nothing_more() && node.peer.is_heard());
+        assert!(node.has_heard_nothing_more() && node.peer.state().is_heard());
         let heard = node.context.links.standings.heard();
         assert_eq!(heard.get(&id(2)), Some(&facts), "it is the same peer");
     }
@@ -156,14 +166,14 @@ async fn the_newest_connection_of_a_peer_has_its_place() {
     assert_eq!(reply, Reply::Refused(Refusal::Duplicate(id(2))));
     send(&mut older, Frame::Message(Message::Ok)).await;
     assert_eq!(node.hears().await, (id(2), Frame::Message(Message::Ok)));
-    let link = node.peer.measurements();
+    let link = measured(&node.peer);
     assert_eq!((link.up, link.breaks, node.refused()), (true, 0, 1));
-    assert_eq!(node.peer.received.load(Ordering::Relaxed), 5, "those that were heard");
+    assert_eq!(node.peer.state().received, 5, "those that were heard");
 
     drop(older);
     until(&node.peer, |link| link.breaks == 1).await;
     let is_forgotten = async {
-        while node.peer.is_heard() || !node.context.links.standings.heard().is_empty() {
+        while node.peer.state().is_heard() || !node.context.links.standings.heard().is_empty() {
             sleep(Duration::from_millis(5)).await;
         }
     };
@@ -175,13 +185,16 @@ async fn the_newest_connection_of_a_peer_has_its_place() {
 async fn the_lines_about_a_link_that_flaps_are_limited_and_disturb_no_other() {
     let context = context(NOWHERE);
     let peer = Arc::clone(&context.links.peers.now()[&id(2)]);
-    context.log_heal(&peer, peer.health.connected());
-    for _ in 0..100 {
-        context.log_heal(&peer, peer.health.heard());
-        context.log_break(&peer, peer.health.unheard(&Cause::HungUp));
+    let tell = |event: &dyn Fn(&mut Peer<Message>, Time) -> Option<News>| {
+        context.log_link(&peer, peer.tell(event));
+    };
+    for _ in 0..101 {
+        tell(&|peer, now| peer.connected(now, None, NodeFacts::default()));
+        tell(&Peer::heard);
+        tell(&|peer, now| peer.disconnected(now, &Cause::HungUp, LIMIT));
     }
-    let link = peer.measurements();
-    assert_eq!((link.breaks, link.heals), (100, 99));
+    let link = measured(&peer);
+    assert_eq!((link.breaks, link.heals), (101, 100));
     let admits = |source| context.limiter.admit(source, "another line");
     assert_eq!(admits(Source::Link(id(2))), None);
     assert!(admits(Source::Member(id(2))).is_some_and(|withheld| withheld > 190));
@@ -279,4 +292,30 @@ async fn a_member_that_is_removed_is_disconnected_and_unknown_and_the_others_go_
     links.set_members(members([(2, at_three)]));
     with_two.are_closed().await;
     connect(2, &three, node.address).await.talk(&links, &mut node).await;
+}
+
+#[test]
+fn the_loss_of_a_leader_is_explained_by_its_link_and_of_this_node_by_those_that_are_down() {
+    let address: Address = "10.0.0.1:7400".parse().expect("an address");
+    let others = (2..=7).map(|number| (id(number), &address));
+    let links = Links::<()>::new(1, others, LIMIT, SystemClock);
+    let peers = links.peers.now();
+    let rise = |peer: &Arc<PeerLink<()>>| {
+        peer.tell(|peer, now| peer.connected(now, None, NodeFacts::default()));
+        peer.tell(Peer::heard);
+    };
+    peers.values().filter(|peer| peer.id != id(7)).for_each(rise);
+    let text = links.explain_loss(id(3));
+    assert!(text.starts_with("link to 3: up, last heard "), "{text}");
+    assert_eq!(links.explain_loss(id(1)), "link to 7: not up yet; never heard");
+    rise(&peers[&id(7)]);
+    assert_eq!(links.explain_loss(id(1)), "all links are up");
+    for peer in peers.values() {
+        let news = peer.tell(|peer, now| peer.disconnected(now, &Cause::HungUp, LIMIT));
+        assert!(matches!(news, Some(News::Broken { .. })), "{news:?}");
+    }
+    let text = links.explain_loss(id(1));
+    assert!(text.starts_with("link to 2: broken for ") && text.contains("it hung up"), "{text}");
+    assert!(text.contains("; link to 4: ") && !text.contains("link to 5"), "{text}");
+    assert!(text.ends_with("; 3 more links are down"), "{text}");
 }

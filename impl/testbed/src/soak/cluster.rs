@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use bellwether::config::{Field, Runnable};
-use bellwether::protocol::Core;
-use bellwether::protocol::quorum::{Quorum, Timing};
+use bellwether::internal::config::{Field, Runnable};
+use bellwether_core::protocol::Core;
+use bellwether_core::protocol::quorum::{Quorum, Timing};
 use bellwether_testbed::probe::{agent, get};
 use bellwether_testbed::process::{
     self, Process, Processes, Signal, below, children, copy_files, quiet, send,
@@ -111,7 +111,7 @@ pub(crate) fn section(protocol: &str, pace: f64, nodes: u16) -> anyhow::Result<(
             }
         };
     }
-    bellwether::for_each_core!(sections)
+    bellwether_core::for_each_core!(sections)
 }
 
 fn section_of<C: Runnable>(pace: f64, nodes: u16) -> (String, Duration) {
@@ -134,8 +134,8 @@ fn section_of<C: Runnable>(pace: f64, nodes: u16) -> (String, Duration) {
 /// Where the daemon of today is.
 pub(crate) fn daemon() -> anyhow::Result<PathBuf> {
     process::daemon().context(
-        "there is no daemon beside this program: build both, with -p bellwether -p \
-         bellwether-testbed",
+        "there is no daemon beside this program: build both, with -p bellwether-daemon \
+         -p bellwether-testbed",
     )
 }
 

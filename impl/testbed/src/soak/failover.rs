@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use bellwether::protocol::quorum::Timing;
+use bellwether_core::protocol::quorum::Timing;
 use bellwether_testbed::wait;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use bellwether::protocol::quorum::Timing;
+use bellwether_core::protocol::quorum::Timing;
 use bellwether_testbed::probe::Probe;
 use bellwether_testbed::process::Signal;
 use bellwether_testbed::wait;

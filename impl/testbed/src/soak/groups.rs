@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use bellwether::config;
-use bellwether::protocol::quorum::Timing;
+use bellwether::internal::config;
+use bellwether_core::protocol::quorum::Timing;
 use bellwether_testbed::wait;
 use serde_json::{Value, json};
 

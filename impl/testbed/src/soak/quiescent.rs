@@ -5,7 +5,7 @@ use std::fs;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use bellwether::config;
+use bellwether::internal::config;
 use bellwether_testbed::probe::{agent, get};
 use bellwether_testbed::wait;
 use rustix::process::{Resource as Limited, Rlimit, getrlimit, setrlimit};

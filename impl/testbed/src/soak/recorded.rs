@@ -10,10 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use bellwether::config;
-use bellwether::protocol::lease::Lease;
-use bellwether::protocol::quorum::Quorum;
-use bellwether::protocol::{Core as _, NAMES};
+use bellwether::internal::config;
+use bellwether_core::protocol::lease::Lease;
+use bellwether_core::protocol::quorum::Quorum;
+use bellwether_core::protocol::{Core as _, NAMES};
 use bellwether_testbed::process::{Signal, beside};
 use bellwether_testbed::relay::Slow;
 use bellwether_testbed::wait;

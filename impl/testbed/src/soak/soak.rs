@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bellwether::config;
-use bellwether::protocol::quorum::Timing;
+use bellwether::internal::config;
+use bellwether_core::protocol::quorum::Timing;
 use bellwether_testbed::probe::Probe;
 use bellwether_testbed::relay::Slow;
 use bellwether_testbed::wait;

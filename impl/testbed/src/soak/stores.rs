@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use bellwether::config;
-use bellwether::protocol::lease::Durations;
-use bellwether::stores::address::Files;
-use bellwether::stores::connect::connector;
+use bellwether::internal::config;
+use bellwether_core::protocol::lease::Durations;
+use bellwether_stores::address::Files;
+use bellwether_stores::connect::connector;
 use bellwether_testbed::probe::Probe;
 use bellwether_testbed::relay::{Gate, Relay};
 use bellwether_testbed::servers::{Server, Store, ask};

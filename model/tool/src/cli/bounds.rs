@@ -2,8 +2,8 @@
 
 use super::table::{Cell, Table};
 use super::{
-    Exit, HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, searchable_world,
-    shown, text,
+    Exit, HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, out,
+    searchable_world, shown, text,
 };
 use anstyle::AnsiColor;
 use anyhow::anyhow;
@@ -68,7 +68,7 @@ pub(super) fn offered(command: Command) -> Command {
 
 pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<Exit> {
     args.world.change_what_happens()?;
-    shown::prepare(args.out.as_deref())?;
+    out::prepare(args.out.as_deref())?;
     let world = searchable_world(tool.registry, &args.protocol, &args.world)?;
     let until = Until::named(&args.until, &world)?;
     let bar = args.progress.bar(args.json);

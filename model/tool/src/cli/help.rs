@@ -2,8 +2,9 @@
 //! and durations are one protocol's, and `COMMAND PROTOCOL --help` shows them.
 
 use super::world_args::without_clock;
-use super::{Exit, HOLDS, Tool, failure, text};
-use bellwether_cli::{MORE, brief, first_words};
+use super::{Exit, HOLDS, Tool, text};
+use bellwether_cli::failure::{ends, refused};
+use bellwether_cli::{MORE, brief};
 use bellwether_engine::machine::AnyProtocol;
 use bellwether_engine::property::Property;
 use bellwether_engine::protocol::{Rule, Values};
@@ -32,12 +33,12 @@ pub struct About {
 /// names of the command and of the protocol.
 pub type Tells<'a> = dyn Fn(&str, &str) -> anyhow::Result<About> + 'a;
 
-/// Reads the command line of a program that is [called](super::called) like this. What is asked of
-/// the help is printed, and what is wrong is told; then there is only an exit status.
+/// Reads the command line of a program. What is asked of the help is printed, and what is wrong is
+/// told; then there is only an exit status.
 ///
 /// # Errors
 /// The exit status, if the program has nothing to do any more.
-pub fn parse(command: &Command, called: &str, tells: &Tells<'_>) -> Result<ArgMatches, ExitCode> {
+pub fn parse(command: &Command, tells: &Tells<'_>) -> Result<ArgMatches, ExitCode> {
     let command = &brief(command.clone());
     let words = with_help_last(command, std::env::args_os().collect());
     let error = match command.clone().try_get_matches_from(&words) {
@@ -45,26 +46,12 @@ pub fn parse(command: &Command, called: &str, tells: &Tells<'_>) -> Result<ArgMa
         Err(error) => error,
     };
     let text: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
-    Err(match error.kind() {
-        ErrorKind::DisplayHelp => match of_protocol(command, &text, tells) {
-            Some(Ok(help)) => Exit::with(HOLDS).told(write!(anstream::stdout(), "{help}")).code(),
-            Some(Err(error)) => super::fail(&format!("{error:#}")),
-            None => printed(&error),
-        },
-        ErrorKind::InvalidUtf8 => super::fail(&failure::no_text(&words)),
-        _ if !error.use_stderr() => printed(&error),
-        _ => match failure::complaint(command, called, &text, &error) {
-            Some(message) => super::fail(&message),
-            None if failure::as_json() => super::fail(&first_words(&error)),
-            None => printed(&error),
-        },
+    let is_help = error.kind() == ErrorKind::DisplayHelp;
+    Err(match is_help.then(|| of_protocol(command, &text, tells)).flatten() {
+        Some(Ok(help)) => Exit::with(HOLDS).told(write!(anstream::stdout(), "{help}")).code(),
+        Some(Err(error)) => ends(Err(error)),
+        None => refused(&error, None),
     })
-}
-
-/// Prints what clap says, help or an error, and returns the status that goes with it.
-fn printed(error: &clap::Error) -> ExitCode {
-    let status = u8::try_from(error.exit_code()).unwrap_or(super::USAGE);
-    Exit::with(status).told(error.print()).code()
 }
 
 /// `help COMMAND PROTOCOL` is `COMMAND PROTOCOL --help`.

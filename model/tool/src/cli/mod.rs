@@ -4,7 +4,6 @@
 
 mod bounds;
 mod check;
-mod exit;
 #[cfg(feature = "explore")]
 mod explore;
 mod failure;
@@ -13,8 +12,6 @@ mod limit_args;
 mod list;
 mod progress;
 mod question;
-#[cfg(feature = "shell")]
-mod shell;
 pub mod shown;
 #[cfg(feature = "suite")]
 pub mod suite;
@@ -25,15 +22,15 @@ mod trace;
 mod tune;
 mod world_args;
 
+pub use bellwether_cli::exit::{Exit, tell_when_stopped};
+pub use bellwether_cli::failure::ends;
+pub use bellwether_cli::out;
 pub use check::{Saved, print};
-pub use exit::{Exit, stopped, tell_when_stopped};
 pub use failure::UsageError;
 pub use help::{About, Tells, parse};
 pub use limit_args::{LimitArgs, seconds, states};
 pub use progress::{Bar, ProgressArgs};
 pub use question::QuestionArgs;
-#[cfg(feature = "shell")]
-pub use shell::ManArgs;
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use trace::unreadable;
 pub use world_args::{
@@ -41,12 +38,14 @@ pub use world_args::{
     searchable_world, without_clock, world,
 };
 
-use bellwether_engine::check::Verdict;
+use bellwether_cli::exit;
+#[cfg(feature = "shell")]
+use bellwether_cli::shell::{self, CompletionsArgs, ManArgs};
+use bellwether_engine::check::{Cancel, Verdict};
 use bellwether_engine::machine::Registry;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::env;
 use std::ffi::OsStr;
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -106,10 +105,8 @@ enum Command {
     List(list::ListArgs),
     /// Print or draw a saved trace again
     Trace(trace::TraceArgs),
-    /// Print a completion script for a shell
     #[cfg(feature = "shell")]
-    Completions(shell::CompletionsArgs),
-    /// Print the manual page, or write those of all commands
+    Completions(CompletionsArgs),
     #[cfg(feature = "shell")]
     Man(ManArgs),
 }
@@ -171,6 +168,8 @@ fn command(tool: Tool) -> clap::Command {
          that protocol has)\n\n{EXIT_STATUS}"
     );
     let command = command.after_help(help).mut_subcommands(|command| tool.named(command));
+    #[cfg(feature = "shell")]
+    let command = shell::named(command);
     let command = with_durations(command, tool.registry).mut_subcommands(|command| {
         match command.get_name() {
             "check" => check::offered(command),
@@ -212,10 +211,7 @@ impl Tool {
             known || !["--variant", "--rule", "--t-"].iter().any(|flag| line.contains(flag))
         });
         let lines: Vec<_> = lines.collect();
-        // A shell completes the name of an installed program.
-        let completes = command.get_name() == "completions";
-        let called = if completes { self.name.to_owned() } else { self.called() };
-        let called = format!("  {called} ");
+        let called = format!("  {} ", self.called());
         let mut help = lines.join("\n").replace(&format!("  {} ", WRITTEN_FOR.0), &called);
         help = help.replace(WRITTEN_FOR.0, self.name);
         if !known {
@@ -268,7 +264,7 @@ const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
 #[must_use]
 pub fn main(tool: Tool) -> ExitCode {
     let tells = |command: &str, protocol: &str| help::about(tool, command, protocol);
-    let matches = match parse(&command(tool), &tool.called(), &tells) {
+    let matches = match parse(&command(tool), &tells) {
         Ok(matches) => matches,
         Err(status) => return status,
     };
@@ -287,27 +283,10 @@ pub fn main(tool: Tool) -> ExitCode {
     ends(done)
 }
 
-/// Ends the program: with what a command has found, or with what went wrong before that.
+/// Returns what ends every search of the command line [on a signal](tell_when_stopped).
 #[must_use]
-pub fn ends(done: anyhow::Result<Exit>) -> ExitCode {
-    match done {
-        Ok(exit) => exit.code(),
-        Err(error) => {
-            let parts: Vec<String> = error.chain().map(ToString::to_string).collect();
-            failure::told(&parts)
-        }
-    }
-}
-
-/// Prints what is wrong, as JSON if the command line asks for that, and returns the exit status.
-#[must_use]
-pub fn fail(message: &str) -> ExitCode {
-    failure::told(&[message.to_owned()])
-}
-
-/// Prints what is wrong, if that can be: no status depends on who reads it.
-fn complain(message: &str) {
-    let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {message}");
+pub fn stopped() -> Cancel {
+    Cancel::when(exit::stopped())
 }
 
 fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<Exit> {
@@ -323,13 +302,13 @@ fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<Exit> {
         Command::List(args) => list::run(tool, &args),
         Command::Trace(args) => trace::run(tool, &args),
         #[cfg(feature = "shell")]
-        Command::Completions(args) => Ok(shell::completions(tool, &args)),
+        Command::Completions(args) => {
+            Ok(Exit::with(HOLDS).tell(&args.script(tool.name, &command(tool))))
+        }
         #[cfg(feature = "shell")]
-        Command::Man(args) => args.run(command(tool)),
+        Command::Man(args) => args.page(command(tool)).map(|page| Exit::with(HOLDS).tell(&page)),
     }
 }
-
-const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 
 #[cfg(test)]
 mod tests {

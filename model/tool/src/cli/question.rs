@@ -3,8 +3,8 @@
 
 use super::check::{Saved, executions, print};
 use super::{
-    Exit, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, searchable_world,
-    seconds, shown, status, text, world,
+    Exit, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, out,
+    searchable_world, seconds, shown, status, text, world,
 };
 use bellwether_engine::check::{CheckError, Disk, Event, Options, Reason, Report};
 use bellwether_engine::expression::Expression;
@@ -88,13 +88,13 @@ impl QuestionArgs {
     /// # Errors
     /// If there is no such world, if it is too large, or if the folder cannot be written.
     pub fn world(&self, tool: Tool) -> anyhow::Result<Arc<World>> {
-        shown::prepare(self.out.as_deref())?;
+        out::prepare(self.out.as_deref())?;
         Ok(searchable_world(tool.registry, &self.protocol, &self.world)?)
     }
 
     /// The same, for random walks.
     pub(super) fn world_of_walks(&self, tool: Tool) -> anyhow::Result<Arc<World>> {
-        shown::prepare(self.out.as_deref())?;
+        out::prepare(self.out.as_deref())?;
         Ok(world(tool.registry, &self.protocol, &self.world)?)
     }
 

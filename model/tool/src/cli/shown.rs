@@ -4,7 +4,7 @@ use super::table::{Cell, Table};
 use super::{ProtocolArgs, Tool, UsageError, WorldArgs, text};
 use crate::explore::Walk;
 use crate::report::{diagram, story};
-use anyhow::Context;
+use bellwether_cli::out;
 use bellwether_engine::check::{Counterexample, Report, certify};
 use bellwether_engine::expression::Expression;
 use bellwether_engine::property::PropertyError;
@@ -12,26 +12,11 @@ use bellwether_engine::property::{self, Property};
 use bellwether_engine::trace::Trace;
 use bellwether_engine::words::plain_value;
 use bellwether_engine::world::{Action, World};
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Where the Explorer listens if nothing else is said.
 pub(super) const ADDRESS: &str = "127.0.0.1:3000";
-
-/// Makes the folder of `--out`, and finds out before the search whether it can be written.
-pub fn prepare(out: Option<&Path>) -> anyhow::Result<()> {
-    let Some(out) = out else { return Ok(()) };
-    fs::create_dir_all(out)
-        .and_then(|()| writable(out))
-        .with_context(|| format!("cannot write into {}; give --out another folder", out.display()))
-}
-
-fn writable(dir: &Path) -> io::Result<()> {
-    let probe = dir.join(".bellwether-can-write");
-    fs::write(&probe, b"")?;
-    fs::remove_file(probe)
-}
 
 /// Writes a trace, its picture and its page into a folder, and returns where the trace is. The page
 /// says what is known of the other properties.
@@ -47,10 +32,7 @@ pub fn save(
     let file = |end| dir.join(format!("{name}.{end}"));
     let contents = [("ndjson", &walk.trace), ("svg", &walk.svg), ("html", &walk.html())];
     for (end, content) in contents {
-        let file = file(end);
-        fs::write(&file, content).with_context(|| {
-            format!("cannot write {}; give --out a folder that has room", file.display())
-        })?;
+        out::save(&file(end), content)?;
     }
     Ok(file("ndjson"))
 }

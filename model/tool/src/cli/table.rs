@@ -1,4 +1,4 @@
-//! Tables: on a terminal as wide as that, without a broken word; into a pipe one line for each row.
+//! Tables: as wide as the terminal, and no wider than 80 columns in a pipe, without a broken word.
 
 use super::text;
 use anstyle::{AnsiColor, Style};
@@ -62,13 +62,12 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Returns the table in lines that are no wider than `width`, if a width is given and words
-    /// allow it. Where not even the longest words of all columns fit beside each other, each row is
-    /// a paragraph.
-    fn draw(&self, width: Option<usize>) -> String {
+    /// Returns the table in lines that are no wider than `width`, if words allow it. Where not even
+    /// the longest words of all columns fit beside each other, each row is a paragraph.
+    fn draw(&self, width: usize) -> String {
         match self.widths(width) {
             Some(widths) => self.framed(&widths),
-            None => self.paragraphs(width.unwrap_or(usize::MAX)),
+            None => self.paragraphs(width),
         }
     }
 
@@ -77,7 +76,7 @@ impl Table {
     }
 
     /// The widths of the columns, if the table fits.
-    fn widths(&self, width: Option<usize>) -> Option<Vec<usize>> {
+    fn widths(&self, width: usize) -> Option<Vec<usize>> {
         let of = |at: usize, measure: fn(&str) -> usize| {
             let cells = self.all_rows().filter_map(move |row| row.get(at));
             cells.map(|cell| measure(&cell.text)).max().unwrap_or(0)
@@ -85,7 +84,7 @@ impl Table {
         let columns = 0..self.header.len();
         let whole: Vec<_> = columns.clone().map(|at| of(at, chars)).collect();
         let words: Vec<_> = columns.map(|at| of(at, longest_word)).collect();
-        let room = width.unwrap_or(usize::MAX).checked_sub(FRAME + AROUND * whole.len())?;
+        let room = width.checked_sub(FRAME + AROUND * whole.len())?;
         // Every column gets what it needs up to a limit, the largest for which all fit.
         let with = |limit: usize| -> Vec<usize> {
             whole.iter().zip(&words).map(|(&whole, &word)| whole.min(limit).max(word)).collect()
@@ -153,10 +152,13 @@ impl Table {
     }
 }
 
+/// How many columns a table has in a pipe.
+const PIPE: usize = 80;
+
 /// As on standard output.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.draw(text::width()))
+        f.write_str(&self.draw(text::width().unwrap_or(PIPE)))
     }
 }
 
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_gets_one_line_for_each_row() {
+    fn where_there_is_room_each_row_is_a_line() {
         let drawn = "\
 ┌──────────────────────────────────────────────────────┐
 │ property             formula                         │
@@ -188,8 +190,8 @@ mod tests {
 │ at-most-one-leader   □ ¬∃ i ≠ j: leads(i) ∧ leads(j) │
 │ decided              □ (quiescent ⇒ all)             │
 └──────────────────────────────────────────────────────┘";
-        assert_eq!(table().draw(None), drawn);
-        assert_eq!(table().draw(Some(56)), drawn);
+        assert_eq!(table().draw(PIPE), drawn);
+        assert_eq!(table().draw(56), drawn);
     }
 
     #[test]
@@ -204,7 +206,7 @@ mod tests {
 │ decided              □ (quiescent ⇒ │
 │                      all)           │
 └─────────────────────────────────────┘";
-        assert_eq!(table().draw(Some(39)), drawn);
+        assert_eq!(table().draw(39), drawn);
     }
 
     #[test]
@@ -217,13 +219,13 @@ at-most-one-leader
 decided
   formula: □ (quiescent
   ⇒ all)";
-        assert_eq!(table().draw(Some(24)), drawn);
+        assert_eq!(table().draw(24), drawn);
     }
 
     #[test]
     fn numbers_stand_at_the_right() {
         let mut table = Table::new(["Tm", "states"]).at_the_right();
         table.row(["1", "20"]);
-        assert!(table.draw(None).contains("│  1       20 │"), "{}", table.draw(None));
+        assert!(table.draw(PIPE).contains("│  1       20 │"), "{}", table.draw(PIPE));
     }
 }

@@ -1,8 +1,7 @@
 //! What is printed: as wide as the terminal.
 
-use bellwether_cli::json;
-use serde::Serialize;
-use std::io::{self, Write};
+pub use bellwether_cli::json::print as print_json;
+use std::io;
 use terminal_size::{Width, terminal_size_of};
 
 /// Returns how many columns there are: as many as `COLUMNS` says, or the terminal has; nothing when
@@ -12,15 +11,6 @@ pub fn width() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || terminal_size_of(io::stdout()).map(|(Width(columns), _)| columns);
     said.or_else(terminal).filter(|&columns| columns > 0).map(usize::from)
-}
-
-/// Prints one JSON object on one line, with its [version](json::VERSION).
-///
-/// # Errors
-/// If it cannot be printed, or is not an object.
-pub fn print_json(object: &impl Serialize) -> anyhow::Result<()> {
-    io::stdout().write_all(json::line(object)?.as_bytes())?;
-    Ok(())
 }
 
 /// Returns a count, with a comma between thousands.

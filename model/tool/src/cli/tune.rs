@@ -4,7 +4,7 @@ use super::table::Table;
 use super::timed_args::{any_delay, any_range, tick};
 use super::{
     DelayArg, Exit, LimitArgs, ProgressArgs, ProtocolArgs, TickRange, TimingArg, Tool, WorldArgs,
-    shown, status, text,
+    out, shown, status, text,
 };
 use crate::tune::{self, Fit, Question, Row, TooShort, TunedDuration};
 use anyhow::anyhow;
@@ -156,7 +156,7 @@ const NO_PROCESSING: TickRange = TickRange { from: 0, to: 0 };
 const UP_TO: u8 = 32;
 
 pub(super) fn run(tool: Tool, args: &TuneArgs) -> anyhow::Result<Exit> {
-    shown::prepare(args.out.as_deref())?;
+    out::prepare(args.out.as_deref())?;
     let (delays, processing) = args.ranges()?;
     let question = args.question(tool, delays, processing)?;
     let bar = args.progress.bar(args.json);

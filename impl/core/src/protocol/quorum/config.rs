@@ -76,6 +76,28 @@ impl Timing {
         drift_ppm: 10_000,
     };
 
+    /// The durations by the name of what they are for: machines on one network; networks far apart;
+    /// and machines that are shared and busy, on which a process may have to wait for seconds.
+    pub const PRESETS: [(&str, Self); 3] = [
+        ("lan", Self::DEFAULT),
+        ("wan", Self::DEFAULT.times(3)),
+        ("shared", Self::DEFAULT.times(5)),
+    ];
+
+    /// The same, with waits that are so many times as long.
+    const fn times(self, factor: u32) -> Self {
+        Self {
+            round: self.round.saturating_mul(factor),
+            lease: self.lease.saturating_mul(factor),
+            promise: self.promise.saturating_mul(factor),
+            election: self.election.saturating_mul(factor),
+            coordinator: self.coordinator.saturating_mul(factor),
+            backoff: self.backoff.saturating_mul(factor),
+            skew: self.skew.saturating_mul(factor),
+            ..self
+        }
+    }
+
     /// Checks each value, and those that must fit together.
     ///
     /// # Errors

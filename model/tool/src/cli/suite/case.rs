@@ -3,7 +3,8 @@
 
 use super::file::{Count, Expected, Mistake, OTHERS, Place, Written, found, steps};
 use crate::cli::check::CheckArgs;
-use crate::cli::{Tool, failure, shown, with_durations};
+use crate::cli::{Tool, shown, with_durations};
+use bellwether_cli::failure::first_words;
 use bellwether_engine::check::{self, Engine, Event, Limits, Options, Reason, Report};
 use bellwether_engine::property::Property;
 use bellwether_engine::world::World;
@@ -31,17 +32,13 @@ fn asked(
     words: &[(String, Place)],
 ) -> Result<Asked, Mistake> {
     let wrong = |problem: String| Mistake::new(written.place_of(&problem), problem);
-    let called = tool.called();
     let typed = words.iter().map(|(word, _)| word.as_str());
     let typed: Vec<&str> = [tool.name, "check"].into_iter().chain(typed).collect();
     let flags = command.clone().try_get_matches_from(&typed).and_then(|matches| {
         let (_, flags) = matches.subcommand().unwrap_or(("", &matches));
         CheckArgs::from_arg_matches(flags)
     });
-    let flags = flags.map_err(|error| {
-        let told = failure::complaint(command, &called, &typed, &error);
-        wrong(told.unwrap_or_else(|| error.to_string().trim_end().to_owned()))
-    })?;
+    let flags = flags.map_err(|error| wrong(first_words(&error)))?;
     flags.asked(tool).map_err(|error| wrong(format!("{error:#}")))
 }
 
