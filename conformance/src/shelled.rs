@@ -11,7 +11,7 @@
 //!   process may stand still, and how late a disk may answer.
 
 use bellwether_bridge::mapping::{Built, Mapping};
-use bellwether_bridge::program::{BrokenPromise, Facts, Limits, Program, Remembered};
+use bellwether_bridge::program::{BrokenPromise, Facts, Limits, Program, Remembered, limits};
 use bellwether_bridge::surroundings::around;
 use bellwether_core::detector::{Detection, LONGEST, Parameters, SettingsError};
 use bellwether_core::member::{
@@ -232,7 +232,7 @@ impl<C: Core> Shelled<C> {
                 | Action::End(_) => {}
             }
         }
-        if self.member.node().status().role != Role::Leader {
+        if self.node().status().role != Role::Leader {
             self.questions.iter_mut().for_each(|question| question.ended = true);
         }
     }
@@ -305,7 +305,7 @@ impl<C: Core> Shelled<C> {
     /// Returns when the member begins with what is due first. A round that is due shortly before a
     /// moment that aligned members have in common waits for it, if nothing else is due by then.
     fn begins(&self, due: Time) -> Time {
-        let config = self.member.node().config();
+        let config = self.node().config();
         let Some((timer, slack)) = C::beat(config).filter(|_| self.aligned) else { return due };
         let apart = (C::period(config, timer) + slack).as_nanos();
         let beat = u128::from(due.as_nanos()).next_multiple_of(apart.max(1));
@@ -334,7 +334,7 @@ impl<C: Core> Shelled<C> {
             Input::Receive { from, message } => {
                 Event::Received(Received::unnumbered(from, message))
             }
-            Input::Suspect(node) if self.watched().any(|watched| watched == node) => {
+            Input::Suspect(node) if self.node().watched().any(|watched| watched == node) => {
                 Event::Drained { gone: BTreeSet::from([node]) }
             }
             Input::Wake | Input::Suspect(_) => Event::Wake,
@@ -344,7 +344,7 @@ impl<C: Core> Shelled<C> {
 
     /// The event by which the member is asked for this: a command, if one stands for it.
     fn asked(&self, request: Request) -> Event<C::Message> {
-        let node = self.member.node();
+        let node = self.node();
         let (leads, next) = (node.status().role == Role::Leader, node.successor());
         let command = match request {
             Request::Healthy(healthy) => Command::SetHealthy(healthy),
@@ -372,7 +372,7 @@ impl<C: Core> Shelled<C> {
             }
             _ => false,
         };
-        let (refusal, next) = (self.refusal(command), self.member.node().successor());
+        let (refusal, next) = (self.refusal(command), self.node().successor());
         self.questions.push(Question { command, refusal, ended: false, next, is_asked });
         TICKET
     }
@@ -380,7 +380,7 @@ impl<C: Core> Shelled<C> {
     /// Returns why the member must refuse the command. A program may always ask whether the member
     /// is there, and say whether it is prepared.
     fn refusal(&self, command: Command) -> Option<RequestError> {
-        let (node, config) = (self.member.node().status(), self.member.node().config());
+        let (node, config) = (self.node().status(), self.node().config());
         let (own, protocol) = (node.id, C::NAME);
         let to = match command {
             Command::Ping | Command::Prepared(_) | Command::Unprepared(..) => return None,
@@ -407,7 +407,7 @@ impl<C: Core> Shelled<C> {
         if let Some(refusal) = &question.refusal {
             return Some(Err(refusal.clone()));
         }
-        let node = self.member.node();
+        let node = self.node();
         let Status { id, role, .. } = node.status();
         let leads = role == Role::Leader;
         match command {
@@ -508,7 +508,7 @@ impl<C: Core> Shelled<C> {
     /// - The lease that the program was told is that of the node that leads, for that epoch; and a
     ///   program that was told that its node leads by a lease has the lease.
     fn broken_view(&self, now: Time) -> Option<BrokenPromise> {
-        let (node, is_behind) = (self.member.node(), self.member.is_behind());
+        let (node, is_behind) = (self.node(), self.member.is_behind());
         let ((role, leader), (epoch, lease)) = (self.known, self.told);
         let leads = role == Role::Leader;
         if leads && node.status().role != Role::Leader {
@@ -541,7 +541,7 @@ impl<C: Core> Shelled<C> {
     /// after less than its configuration calls a silence, and as long as it is late by less than
     /// half of that; then it is told of the pause before all else.
     fn broken_pause(&self, now: Time) -> Option<BrokenPromise> {
-        let Limits { silence, .. } = Program::limits(self.member.node())?;
+        let Limits { silence, .. } = limits(self.node());
         if !self.member.view().leads() {
             return None;
         }
@@ -565,7 +565,7 @@ impl<C: Core> Shelled<C> {
     /// The promise that is broken if the disk answers late. A message that waits for it is sent
     /// unless it is older than its lifetime.
     fn broken_lifetime(&self, now: Time) -> Option<BrokenPromise> {
-        let Limits { lifetime, .. } = Program::limits(self.member.node())?;
+        let Limits { lifetime, .. } = limits(self.node());
         let number = |step: &AfterPersist<C::Message>| match step {
             AfterPersist::Send(sent) => Some(sent.id),
             AfterPersist::Lead(_) | AfterPersist::Change(_) => None,
@@ -610,17 +610,18 @@ fn promise(
 }
 
 impl<C: Core> Program for Shelled<C> {
-    const NAME: &'static str = C::NAME;
-    const REQUESTS: bool = C::REQUESTS;
-    type Durable = C::Durable;
-    type Message = C::Message;
+    type Core = C;
     type Timer = Deadline<C::Timer>;
+
+    fn node(&self) -> &Node<C> {
+        self.member.node()
+    }
 
     fn handle(&mut self, now: Time, input: Input<C::Message>) {
         if let Input::Receive { from, .. } = input {
             // A message waits for work, and is looked at after that. The transport looks at its
             // sender as well.
-            let config = self.member.node().config();
+            let config = self.node().config();
             let (own, known) = (from == config.id(), config.hears(from));
             if self.member.awaits_work() && (own || !known) {
                 let cause = if own { Reason::OWN_ID } else { Reason::UNKNOWN_SENDER };
@@ -668,35 +669,15 @@ impl<C: Core> Program for Shelled<C> {
         self.member.bring_forward(deadline, to);
     }
 
-    fn watched(&self) -> impl Iterator<Item = NodeId> {
-        self.member.node().watched()
-    }
-
     fn broken_promise(&self) -> Option<BrokenPromise> {
         self.broken.clone()
     }
 
     /// Returns the facts that the program was told, and until when it may act by them.
     fn facts(&self) -> Facts<Deadline<C::Timer>> {
-        let ((epoch, lease), prepares, node) = (self.told, self.prepares, self.member.node());
+        let ((epoch, lease), prepares, node) = (self.told, self.prepares, self.node());
         let waits_for = node.waits_for().map(|(timer, nodes)| (Deadline::Timer(timer), nodes));
         Facts { epoch, lease, successor: node.successor(), waits_for, prepares }
-    }
-
-    fn awaits_successor(&self, to: NodeId) -> bool {
-        self.member.node().awaits_successor(to)
-    }
-
-    fn may_lead(&self, node: NodeId) -> bool {
-        Program::may_lead(self.member.node(), node)
-    }
-
-    fn is_witness(&self, node: NodeId) -> bool {
-        Program::is_witness(self.member.node(), node)
-    }
-
-    fn limits(&self) -> Option<Limits> {
-        Program::limits(self.member.node())
     }
 }
 
@@ -742,17 +723,12 @@ pub fn member<S: Specification, C: Core>(
         Ok(Shelled::at_once(node, &Setup { stores: true, aligned: true, detection, ..setup }))
     };
     let timer = Arc::clone(&mapping.timer);
-    around(
-        mapping,
-        build,
-        |member| member.member().node(),
-        move |deadline| match deadline {
-            Deadline::Timer(own) => timer(own),
-            _ => {
-                unreachable!("if the disk answers at once, the timers of the node are armed alone")
-            }
-        },
-    )
+    around(mapping, build, Shelled::<C>::node, move |deadline| match deadline {
+        Deadline::Timer(own) => timer(own),
+        _ => {
+            unreachable!("if the disk answers at once, the timers of the node are armed alone")
+        }
+    })
 }
 
 /// The interval is shorter than the moment that passes between two steps of a comparison, so that a

@@ -178,6 +178,8 @@ const BLOCKS: &[(&str, &str, How)] = &[
 const SHOWN: &[(&str, &str, &str)] = &[
     ("docs/dataflow.md", "cargo run --release -p bellwether-dataflow", "a test of that package"),
     ("docs/detectors.md", "cargo run --release -p bellwether --example", "a test of that example"),
+    ("docs/model.md", "cargo run --release -p bellwether-literature", "a test of that package"),
+    ("docs/prove.md", "cargo run --release -p bellwether-prove", "a test of that package"),
     ("docs/real-design.md", "cargo run --release --example real_design", "tests/docs.rs"),
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run", LONG),
 ];

@@ -5,6 +5,7 @@ use bellwether_conformance::mapping::{Mapping, Sides};
 use bellwether_conformance::replay::replay;
 use bellwether_conformance::suite::{Suite, find, run};
 use bellwether_model::check::{Limits, Reason};
+use bellwether_model::protocol::{Id, Ids};
 use bellwether_model::world::{Action, Faults, Network, Scenario, Start, State, Timing, World};
 use std::collections::{HashMap, HashSet};
 
@@ -100,6 +101,11 @@ fn networks_starts_and_faults() {
     let unordered = Scenario { network: Network::Unordered, ..CRASH_AND_RECOVERY };
     covers(&mapping::bully::mapping(), unordered);
     covers(&mapping::bully::mapping(), Scenario { start: Start::Cold, ..CRASH_AND_RECOVERY });
+    for start in [Start::Converged, Start::Cold] {
+        let down = Scenario { start, down: Ids::NONE.with(Id::at(2)), ..CRASH_AND_RECOVERY };
+        covers(&mapping::bully::mapping(), down);
+        covers(&mapping::quorum::mapping(&mapping::quorum::RECOMMENDED), down);
+    }
     let faults = Faults { crashes: 1, losses: 1.into(), cuts: 1, ..Faults::NONE };
     covers(
         &mapping::bully::mapping(),

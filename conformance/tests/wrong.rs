@@ -2,12 +2,14 @@
 //! a wrong program, and done with it. All other wrong programs are rows of `conformance/mutants`.
 
 use bellwether_conformance::mapping::{self, Built, Durable, Mapping, ProcessView, Sides};
-use bellwether_conformance::program::{Program, Remembered};
+use bellwether_conformance::program::{OutputOf, Program, Remembered};
 use bellwether_conformance::surroundings::around;
 use bellwether_core::protocol::bully::{Bully, Message};
-use bellwether_core::protocol::{Input, Members, Node, Output, Status, Time};
+use bellwether_core::protocol::{Core, Input, Members, Node, Time};
 use std::sync::Arc;
 use std::time::Duration;
+
+type MessageOf<P> = <<P as Program>::Core as Core>::Message;
 
 /// A mistake of a program, or of its mapping.
 #[derive(Clone)]
@@ -15,7 +17,7 @@ pub(crate) enum Mistake<P: Program> {
     /// Nothing.
     None,
     /// A node takes what this says for a wake-up.
-    Deaf(fn(&P, &Input<P::Message>) -> bool),
+    Deaf(fn(&P, &Input<MessageOf<P>>) -> bool),
     /// A node counts its wake-ups.
     Counts,
     /// The mapping gives all timers one period.
@@ -44,13 +46,14 @@ impl<T: Remembered> Remembered for Memory<T> {
 }
 
 impl<P: Program> Program for WrongNode<P> {
-    const NAME: &'static str = P::NAME;
-    const REQUESTS: bool = P::REQUESTS;
-    type Durable = P::Durable;
-    type Message = P::Message;
+    type Core = P::Core;
     type Timer = P::Timer;
 
-    fn handle(&mut self, now: Time, input: Input<P::Message>) {
+    fn node(&self) -> &Node<P::Core> {
+        self.core.node()
+    }
+
+    fn handle(&mut self, now: Time, input: Input<MessageOf<P>>) {
         let input = match self.mistake {
             Mistake::Deaf(to) if to(&self.core, &input) => Input::Wake,
             _ => input,
@@ -60,12 +63,8 @@ impl<P: Program> Program for WrongNode<P> {
         self.core.handle(now, input);
     }
 
-    fn poll(&mut self) -> Option<Output<P::Durable, P::Message>> {
+    fn poll(&mut self) -> Option<OutputOf<P::Core>> {
         self.core.poll()
-    }
-
-    fn status(&self) -> Status {
-        self.core.status()
     }
 
     fn remembers(&self) -> impl Remembered {

@@ -1,10 +1,8 @@
 //! Formally checked models of leader election.
 //!
-//! This crate puts together the [engine](bellwether_engine), the [protocols](bellwether_protocols),
-//! what the literature says of them ([`claims`]), the bugs that real systems had ([`history`]),
-//! executions that are worth a look ([`gallery`]) and what they do in the worlds that matter
-//! ([`survey`]); and it is the command line `bellwether-model`. To check a protocol of your own,
-//! depend on `bellwether-engine` alone.
+//! This crate puts together the [engine](bellwether_engine), the [protocols](bellwether_protocols)
+//! and what they do in the worlds that matter ([`survey`]); and it is the command line
+//! `bellwether-model`. To check a protocol of your own, depend on `bellwether-engine` alone.
 //!
 //! A [`Protocol`](protocol::Protocol) says what one process does: on recovery, on a message, on an
 //! expired timer. A [`World`](world::World) surrounds `n` such processes with a network, faults and
@@ -30,12 +28,8 @@ pub use bellwether_engine::{
 };
 pub use bellwether_tool::{explore, report, tune};
 
-pub mod claims;
 pub mod cli;
-pub mod gallery;
-pub mod history;
-pub mod prove;
-mod side_by_side;
+pub mod side_by_side;
 pub mod survey;
 
 /// The trait of protocols, and the protocols.

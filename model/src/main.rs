@@ -1,7 +1,8 @@
 //! The checker's command line; see [`bellwether_model::cli`].
 
+use bellwether_model::cli;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    bellwether_model::cli::main()
+    cli::main(cli::tool())
 }

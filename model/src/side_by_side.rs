@@ -10,7 +10,7 @@ use std::thread::{self, Builder};
 ///
 /// # Errors
 /// If the system gives no thread.
-pub(crate) fn side_by_side<J: Sync, R: Send>(
+pub fn side_by_side<J: Sync, R: Send>(
     threads: usize,
     jobs: &[J],
     work: &(dyn Fn(&J) -> R + Sync),
@@ -28,7 +28,7 @@ pub(crate) fn side_by_side<J: Sync, R: Send>(
 ///
 /// # Errors
 /// If the system gives no thread.
-pub(crate) fn as_done<J: Sync, R: Send>(
+pub fn as_done<J: Sync, R: Send>(
     threads: usize,
     jobs: &[J],
     work: &(dyn Fn(&J) -> R + Sync),

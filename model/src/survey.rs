@@ -6,11 +6,12 @@
 //! names their bounds.
 
 mod cell;
-pub mod like;
 pub mod matrix;
+mod proved;
 mod worlds;
 
 pub use cell::{Cell, Finding, Standing};
+pub use proved::proved;
 pub use worlds::{Narrower, Rung, Surrounding, surroundings};
 
 use crate::check::bounds::{Bound, Until, bounds};
@@ -33,7 +34,7 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// The most messages of an execution from the first crash until the world is quiescent.
     pub messages: Most,
-    /// The properties that are [proved](crate::prove) for every number of processes.
+    /// The properties that are [proved](fn@proved) for every number of processes.
     pub proved: &'static [&'static str],
 }
 
@@ -105,7 +106,7 @@ pub fn survey(
     let mut found = found.into_iter();
     let row = |protocol: &&'static dyn AnyProtocol| {
         let name = protocol.name();
-        let (messages, proved) = (Most::AtMost(0), crate::prove::proved(name));
+        let (messages, proved) = (Most::AtMost(0), proved(name));
         let mut row = Row { protocol: name, cells: Vec::new(), messages, proved };
         for found in found.by_ref().take(worlds.len() + 1) {
             match found? {

@@ -113,7 +113,7 @@ fn no_combination_of_the_rules_of_the_bully_is_better() {
     let bully = Best {
         protocol: "bully",
         variant: "recommended",
-        kept: &["awaits"],
+        kept: &["awaits", "remembers", "transfer"],
         worlds: &[
             "",
             "--crashes 0 --cuts 1 --heals must --network set",

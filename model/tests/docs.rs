@@ -7,7 +7,6 @@
 mod design;
 
 use crate::cli::{run, run_in};
-use crate::prove::has_a_solver;
 use Verdict::{Holds, HoldsWithin, Violated};
 use bellwether_docs_runner::{Console, blocks, is_shown, pages, root, words};
 use bellwether_model::check::{Decision, Options, Report, Verdict, check, holds_within};
@@ -23,13 +22,10 @@ use std::fs;
 
 /// Runs what is shown in slow blocks, or in all others; how many commands that were.
 fn run_pages(pages: &BTreeMap<String, String>, slow: bool) -> usize {
-    // Proofs need a solver.
-    let solver = has_a_solver();
     let statuses = |args: &str| -> &'static [i32] {
         match args.split(' ').next() {
             // It never ends, unless it writes a file; tests/explorer.rs tries it.
             Some("explore") if !args.contains(" --export ") => &[],
-            Some("prove") if !solver => &[],
             // A limit that a document shows is reached.
             _ if args.contains(" --max-") => &[0, 1, 3, 4],
             _ => &[0, 1, 4],

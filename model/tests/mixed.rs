@@ -79,7 +79,6 @@ fn what_cannot_be_a_matter_of_one_process_is_refused() {
         ("check bully --rule 1:gard=false", "did you mean 'guard'?"),
         ("check bully --rule 1:guard=false --rule 1,2:guard=true", "is given twice"),
         ("check quorum --rule 2:witness=3", "--start cold"),
-        ("prove raft-election --rule 1:prevote=none", "leave out what is said of process 1"),
         ("tune quorum --delay 1 --find t-promise --t-lease 9=3", "only the processes 1 to 7"),
     ];
     for (line, says) in refused {

@@ -37,8 +37,6 @@ fn tables(dir: &Path) -> Vec<String> {
         "bounds bully --variant baseline",
         "tune bully --variant baseline --delay 1 --find t-coord --t-elec 9 --up-to 1",
         "survey bully ospf-dr --max-states 300",
-        "survey --like keepalived",
-        "claims --source chapter --max-states 1",
     ];
     let each = protocols(dir).into_iter().map(|name| format!("list {name}"));
     lines.into_iter().map(str::to_owned).chain(each).collect()

@@ -4,14 +4,14 @@
 //! violation.
 
 use crate::cli::{Ran, run_in};
-use bellwether_docs_runner::{other_statuses, root, without_verdict};
+use bellwether_docs_runner::{other_statuses, without_verdict};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Seek, Write, pipe};
-use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
+use std::io::{Read, Seek, Write, pipe};
+use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -54,30 +54,10 @@ const LINES: &[(&str, i32)] = &[
     ("suite differs.toml --json", 1),
     ("suite nothing.toml", 2),
     ("suite cut-short.toml", 3),
-    ("claims --programs", 0),
-    ("claims 59", 0),
-    ("claims 59 --ledger wrong", 1),
-    ("claims 59 --ledger wrong --json", 1),
-    ("claims 59 --ledger wrong --markdown", 1),
-    ("claims 9999", 2),
-    ("history leader-for-life", 0),
-    ("history nothing", 2),
-    ("history leader-for-life --max-states 1", 3),
-    ("history leader-for-life --max-states 1 --json", 3),
-    ("history leader-for-life --file wrong/bugs.toml", 1),
-    ("gallery leader-for-life", 0),
-    ("gallery nothing", 2),
-    ("gallery leader-for-life --max-states 1", 3),
-    ("gallery leader-for-life --file wrong/executions.toml", 1),
-    ("claims 59 --max-states 1", 3),
     ("explore bully --nodes 2 --export world.html", 0),
     ("explore buly", 2),
-    ("prove lease --max-states 20 --solver ./agrees", 1),
-    ("prove lease --solver ./none", 2),
     ("survey bully --max-states 300", 0),
     ("survey buly", 2),
-    ("survey --like keepalived", 0),
-    ("survey --like keepalived --max-states 1", 3),
     ("survey --show bully crash-recovery", 1),
     ("survey --show bully crash-recovery --max-states 10", 3),
     ("list", 0),
@@ -112,13 +92,9 @@ const FILES: &[(&str, &str, &str)] = &[
     ("suite", "--markdown", SAVED),
     ("survey", "--svg", SAVED),
     ("explore", "--export", SAVED),
-    ("gallery", "--out", SAVED),
     ("trace", "--output", SAVED),
     ("man", "--out", SAVED),
     ("check", "--disk", "a search that cannot be saved is cut short, which is in disk.rs"),
-    ("claims", "--ledger", "it is read"),
-    ("history", "--file", "it is read"),
-    ("gallery", "--file", "it is read"),
 ];
 
 /// What could not be saved is told, and the status is as it should be: it stands in [`LOST_FILES`].
@@ -134,7 +110,6 @@ const LOST_FILES: &[(&str, i32, &str)] = &[
     ("suite right.toml --markdown /dev/full", LOST, "/dev/full"),
     ("survey bully --max-states 300 --svg /dev/full", LOST, "/dev/full"),
     ("explore bully --nodes 2 --export /dev/full", LOST, "/dev/full"),
-    ("gallery leader-for-life --out full", LOST, "full/leader-for-life.html"),
     ("trace kept/bully-at-most-one-leader.ndjson --output /dev/full", LOST, "/dev/full"),
     ("man --out full", LOST, "full/bellwether-model.1"),
 ];
@@ -152,23 +127,6 @@ fn folder() -> TempDir {
     let at = |name: &str| dir.path().join(name);
     let kept = run_in(dir.path(), "check bully --recoveries 1 --out kept");
     assert_eq!(kept.status, 1, "{}", kept.stderr);
-    fs::create_dir(at("wrong")).expect("a folder");
-    for file in fs::read_dir(root().join("model/claims")).expect("the ledger") {
-        let file = file.expect("a file").path();
-        let text = fs::read_to_string(&file).expect("text");
-        // The ledger says the opposite of what is found.
-        let text = text.replace("demands = \"violated\"", "demands = \"holds\"");
-        fs::write(at("wrong").join(file.file_name().expect("a name")), text).expect("writable");
-    }
-    for (folder, name) in [("history", "bugs.toml"), ("gallery", "executions.toml")] {
-        let file = root().join("model").join(folder).join(name);
-        let text = fs::read_to_string(file).expect("text");
-        // The entry says that it takes a step more than it does.
-        let text = text.replace("\nsteps = 1\n", "\nsteps = 2\n");
-        fs::write(at("wrong").join(name), text).expect("writable");
-    }
-    fs::write(at("agrees"), "#!/bin/sh\ncat > /dev/null\necho unsat\n").expect("writable");
-    fs::set_permissions(at("agrees"), fs::Permissions::from_mode(0o755)).expect("ours");
     for (name, steps, more) in
         [("right", 5, ""), ("differs", 4, ""), ("cut-short", 5, "max-states = 1\n")]
     {
@@ -183,7 +141,6 @@ fn folder() -> TempDir {
         "bully-at-most-one-leader.ndjson",
         "bully-t-elec-2-tm-1-tp-0.ndjson",
         "bully-messages.svg",
-        "leader-for-life.html",
         "bellwether-model.1",
     ];
     for name in on_a_full_disk {
@@ -296,24 +253,6 @@ fn a_second_signal_while_it_prints_keeps_the_status() {
         drop(reader);
         fills.join().expect("no panic");
     }
-}
-
-/// Its lines say of what was not run that it was stopped, as they do where a search is too large.
-#[test]
-fn a_page_that_a_signal_ends_early_is_no_success() {
-    let dir = TempDir::new().expect("a folder");
-    let mut child = program(dir.path())
-        .args("claims --markdown larger --threads 1 --quiet".split(' '))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    assert!(lines.any(|line| line.expect("text").starts_with("| [")), "a first line");
-    kill_process(Pid::from_child(&child), Signal::INT).expect("it is there");
-    lines.for_each(drop);
-    assert_eq!(child.wait().expect("it ends").code(), Some(3));
 }
 
 /// Far more states than a test can wait for.
@@ -479,7 +418,6 @@ fn every_long_command_ends_on_a_signal() {
     let lines = [
         "bounds bully --nodes 6 --crashes 2",
         "tune bully --nodes 5 --crashes 2 --delay 1..12 --t-heartbeat 5",
-        "claims",
         "survey",
     ];
     for line in lines {

@@ -4,7 +4,7 @@
 use crate::cli::run_in;
 use bellwether_model::cli::WorldArgs;
 use bellwether_model::protocol::bully::Bully;
-use bellwether_model::protocol::{MAX_NODES, Protocol};
+use bellwether_model::protocol::{Id, Ids, MAX_NODES, Protocol};
 use bellwether_model::trace::{Trace, TraceError};
 use bellwether_model::world::{
     AbsentLinks, Action, Budget, DeliveryFairness, Faults, Heals, Network, Recovers, Scenario,
@@ -37,13 +37,14 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         (
             select(vec![None, Some(1), Some(2)]),
             select(vec![Symmetry::Reduced, Symmetry::Concrete]),
-            select(vec![Recovers::May, Recovers::Must]),
+            select(vec![Recovers::May, Recovers::Must, Recovers::Quiet]),
+            select(vec![Ids::NONE, Ids::NONE.with(Id::at(1)), Ids::all(2)]),
         ),
     );
     let nodes = prop_oneof![6 => 2..=7_usize, 1 => 8..=MAX_NODES];
     (nodes, faults, surrounding).prop_map(|(nodes, mut faults, surrounding)| {
         let (heals, fairness, missing, network, timing, start, others) = surrounding;
-        let (capacity, symmetry, recovers) = others;
+        let (capacity, symmetry, recovers, down) = others;
         if network == Network::Set {
             faults.duplicates = 0;
         }
@@ -53,7 +54,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             faults.losses = Budget::AtMost(2);
         }
         let surrounding = Scenario { heals, fairness, missing, network, ..Scenario::calm(nodes) };
-        Scenario { faults, recovers, timing, start, capacity, symmetry, ..surrounding }
+        Scenario { faults, recovers, timing, start, down, capacity, symmetry, ..surrounding }
     })
 }
 
@@ -128,10 +129,10 @@ proptest! {
         let words = typed.split_whitespace().map(|word| word.trim_matches('\''));
         let line = <Line as clap::Parser>::try_parse_from(std::iter::once("check").chain(words));
         let read = line.expect("it is understood").world.scenario_with(scenario.timing);
-        // There are no more recoveries than crashes.
-        let of = |&Scenario { mut faults, capacity, missing, .. }: &Scenario| {
-            faults.recoveries = faults.recoveries.min(faults.crashes);
-            (faults, capacity, missing)
+        // There are no more recoveries than crashes and processes that are down.
+        let of = |&Scenario { mut faults, capacity, missing, down, .. }: &Scenario| {
+            faults.recoveries = faults.recoveries.min(faults.crashes + down.len() as u8);
+            (faults, capacity, missing, down)
         };
         prop_assert_eq!(of(&read), of(&scenario), "{}", typed);
         prop_assert_eq!(WorldArgs::typed(&read), typed);

@@ -18,7 +18,7 @@
 //!   moment at which it leads no longer, whom it waits for, and which nodes may lead.
 
 use crate::divergence::Difference;
-use crate::mapping::{Mapping, ProgramOutput, Sides, SpecEvent, node_id};
+use crate::mapping::{Mapping, ProgramOutput, Sides, SpecEvent, SpecMessage, Stable, node_id};
 use crate::node::{Deadlines, Group, Node, NodeView};
 use bellwether_core::protocol::{Event, NodeId, Output, Time};
 use bellwether_engine::protocol::{Effect, Effects, Id, Protocol as Specification, Said, Timers};
@@ -33,11 +33,10 @@ mod lists;
 pub(crate) use lists::{Change, events, ignored, order, persists, sends};
 
 /// A process of the model after what happened, with what it did and what the program must tell.
+#[derive(Clone)]
 pub(crate) struct Expected<P: Specification> {
-    pub(crate) up: bool,
-    pub(crate) process: P::Process,
-    pub(crate) stable: P::Stable,
-    pub(crate) timers: Timers,
+    /// What the process is then. The role and the leader that a node tells are not looked at.
+    pub(crate) view: NodeView<P>,
     pub(crate) effects: Effects<P>,
     /// The reports, one for each thing that happened.
     pub(crate) told: Vec<ExpectedReport>,
@@ -46,20 +45,18 @@ pub(crate) struct Expected<P: Specification> {
 impl<P: Specification> Expected<P> {
     /// The process `id` as it is in `state`, having done nothing.
     pub(crate) fn of(state: &State, id: Id) -> Self {
-        Expected {
+        Expected::nothing(&NodeView {
             up: state.up(id),
             process: *state.process_of::<P>(id),
             stable: *state.stable_of::<P>(id),
             timers: state.timers(id),
-            effects: Effects::<P>::new(),
-            told: Vec::new(),
-        }
+            ..NodeView::down()
+        })
     }
 
     /// That nothing follows: the process stays what the node shows.
     pub(crate) fn nothing(view: &NodeView<P>) -> Self {
-        let NodeView { up, process, stable, timers, .. } = *view;
-        Expected { up, process, stable, timers, effects: Effects::<P>::new(), told: Vec::new() }
+        Expected { view: *view, effects: Effects::<P>::new(), told: Vec::new() }
     }
 }
 
@@ -93,35 +90,9 @@ pub(crate) fn compare<T: Sides>(
     after: &Node<T>,
     expected: &Expected<T::Spec>,
 ) -> Vec<Difference> {
-    let mut found = without_facts(group, before, outputs, after, expected);
-    if found.is_empty() {
-        facts::facts(group, after, expected, &mut found);
-    }
-    found
-}
-
-/// The same without what the node tells the outside besides.
-pub(crate) fn without_facts<T: Sides>(
-    group: &Group<'_, T>,
-    before: &Node<T>,
-    outputs: &[ProgramOutput<T>],
-    after: &Node<T>,
-    expected: &Expected<T::Spec>,
-) -> Vec<Difference> {
     let mut found = Vec::new();
-    let sent = outputs.iter().filter_map(|output| match output {
-        Output::Send { to, message } => {
-            Some((*to, (group.mapping.to_model)(message.clone(), true)))
-        }
-        _ => None,
-    });
-    let sent: Vec<_> = sent.collect();
+    let (sent, written) = (sent(group.mapping, outputs), written(group.mapping, outputs));
     sends::<T::Spec>(after.id, group.size, &sent, &expected.effects, &mut found);
-    let written = outputs.iter().filter_map(|output| match output {
-        Output::Persist(durable) => Some(Ok((group.mapping.stable)(durable))),
-        _ => None,
-    });
-    let written: Vec<_> = written.collect();
     persists::<T::Spec>(after.id, &written, &expected.effects, &mut found);
     state(after.id, &after.view, expected, &mut found);
     belief(group.mapping, after.id, &after.view, expected, &mut found);
@@ -147,7 +118,34 @@ pub(crate) fn without_facts<T: Sides>(
         Output::WakeAt(_) => 3,
     });
     order(after.id, ranks, &mut found);
+    if found.is_empty() {
+        facts::facts(group, after, expected, &mut found);
+    }
     found
+}
+
+/// The messages that a node has sent, as the specification's.
+pub(crate) fn sent<T: Sides>(
+    mapping: &Mapping<T>,
+    outputs: &[ProgramOutput<T>],
+) -> Vec<(NodeId, SpecMessage<T>)> {
+    let sent = outputs.iter().filter_map(|output| match output {
+        Output::Send { to, message } => Some((*to, (mapping.to_model)(message.clone(), true))),
+        _ => None,
+    });
+    sent.collect()
+}
+
+/// What a node has put out to be durable, as the specification has it.
+pub(crate) fn written<T: Sides>(
+    mapping: &Mapping<T>,
+    outputs: &[ProgramOutput<T>],
+) -> Vec<Result<Stable<T>, String>> {
+    let written = outputs.iter().filter_map(|output| match output {
+        Output::Persist(durable) => Some(Ok((mapping.stable)(durable))),
+        _ => None,
+    });
+    written.collect()
 }
 
 /// What differs between a process and the node's face, field by field.
@@ -158,12 +156,13 @@ pub(crate) fn state<P: Specification>(
     found: &mut Vec<Difference>,
 ) {
     let words = |&up: &bool| String::from(if up { "up" } else { "down" });
-    same(id, "node", [expected.up, view.up], words, found);
-    if view.process != expected.process {
-        fields(id, &expected.process, &view.process, found);
+    let model = &expected.view;
+    same(id, "node", [model.up, view.up], words, found);
+    if view.process != model.process {
+        fields(id, &model.process, &view.process, found);
     }
-    if view.stable != expected.stable {
-        fields(id, &expected.stable, &view.stable, found);
+    if view.stable != model.stable {
+        fields(id, &model.stable, &view.stable, found);
     }
 }
 
@@ -176,10 +175,10 @@ pub(crate) fn belief<T: Sides>(
     expected: &Expected<T::Spec>,
     found: &mut Vec<Difference>,
 ) {
-    if !view.up || !expected.up {
+    if !view.up || !expected.view.up {
         return;
     }
-    let Some((role, leader)) = (mapping.believes)(id, &expected.process) else { return };
+    let Some((role, leader)) = (mapping.believes)(id, &expected.view.process) else { return };
     same(id, "role", [role, view.role], ToString::to_string, found);
     let words = |leader: &Option<NodeId>| leader.map_or("none".to_owned(), |id| id.to_string());
     same(id, "leader", [leader.map(node_id), view.leader], words, found);
@@ -212,8 +211,6 @@ pub(crate) fn armed<P: Specification>(
     same(id, "timers", [model, program], words, found);
 }
 
-type Json = serde_json::Result<serde_json::Value>;
-
 /// What differs between two values, field by field.
 pub(crate) fn fields(
     id: Id,
@@ -221,23 +218,14 @@ pub(crate) fn fields(
     program: &impl Serialize,
     found: &mut Vec<Difference>,
 ) {
-    json_fields(id, &serde_json::to_value(model), &serde_json::to_value(program), found);
-}
-
-/// The same, of what they are as JSON.
-fn json_fields(id: Id, model: &Json, program: &Json, found: &mut Vec<Difference>) {
-    let null = serde_json::Value::Null;
-    let (Ok(serde_json::Value::Object(model)), Ok(serde_json::Value::Object(program))) =
-        (model, program)
+    use serde_json::{Value, to_value};
+    let (Ok(Value::Object(model)), Ok(Value::Object(program))) =
+        (to_value(model), to_value(program))
     else {
-        let words = |json: &Json| match json {
-            Ok(value) => plain_value(value),
-            Err(error) => error.to_string(),
-        };
-        return found.push(Difference::different(id, "state", words(model), words(program)));
+        return found.push(Difference::different(id, "state", plain(model), plain(program)));
     };
-    for (name, ours) in model {
-        let theirs = program.get(name).unwrap_or(&null);
+    for (name, ours) in &model {
+        let theirs = program.get(name).unwrap_or(&Value::Null);
         if ours != theirs {
             found.push(Difference::different(id, name.as_str(), value(ours), value(theirs)));
         }
@@ -274,60 +262,33 @@ fn timers<T: Sides>(
         if group.mapping.is_from_outside(timer) {
             continue;
         }
-        let armed = expected.timers.contains::<T::Spec>(timer);
+        let armed = expected.view.timers.contains::<T::Spec>(timer);
         let is_armed = after.view.timers.contains::<T::Spec>(timer);
         // A detector outside the core runs or does not; when it was started is its affair.
         let detects = (group.mapping.more.events.detects)(timer).is_some();
         if armed == is_armed && (!armed || detects || due[at] == after.deadlines[at]) {
             continue;
         }
-        let old = before.deadlines[at];
-        let (armed, due) = ([armed, is_armed], [due[at], after.deadlines[at]]);
-        let of = TimerDifference { id: after.id, now: after.now, armed, due, old };
-        found.push(of.told(&plain(&timer)));
-    }
-}
-
-/// A timer that is not the same in model and program, each in this order.
-struct TimerDifference {
-    id: Id,
-    now: Time,
-    armed: [bool; 2],
-    /// When it is due.
-    due: [Option<Time>; 2],
-    /// When it was due before the step.
-    old: Option<Time>,
-}
-
-impl TimerDifference {
-    /// The difference, of the timer with this name.
-    fn told(&self, name: &str) -> Difference {
-        let &TimerDifference { id, now, armed, due, old } = self;
+        let (id, name, old) = (after.id, plain(&timer), before.deadlines[at]);
+        let due = [due[at], after.deadlines[at]];
         let (stays, anew) = (format!("{name} stays armed"), format!("{name} is armed now"));
-        if armed[0] != armed[1] {
-            let words = |at: usize| match (armed[at], due[at] != old) {
-                (true, true) => anew.clone(),
-                (true, false) => stays.clone(),
-                (false, _) => format!("{name} is not armed"),
-            };
-            let (model, program) = (words(0), words(1));
-            return if armed[0] {
-                Difference::missing(id, "timer", model).but(program)
-            } else {
-                Difference::unexpected(id, "timer", program).but(model)
-            };
-        }
-        let words = |due: Option<Time>| {
-            let due = due.map(|due| due.since(now));
+        let words = |is_armed: bool, due: Option<Time>| match (is_armed, due != old) {
+            (true, true) => anew.clone(),
+            (true, false) => stays.clone(),
+            (false, _) => format!("{name} is not armed"),
+        };
+        let (model, program) = (words(armed, due[0]), words(is_armed, due[1]));
+        let when = |due: Option<Time>| {
+            let due = due.map(|due| due.since(after.now));
             format!("{name} due {}", due.map_or("never".into(), |due| format!("in {due:?}")))
         };
-        if due[0] == old {
-            Difference::unexpected(id, "timer", anew).but(stays)
-        } else if due[1] == old {
-            Difference::missing(id, "timer", anew).but(stays)
-        } else {
-            Difference::different(id, "deadline", words(due[0]), words(due[1]))
-        }
+        found.push(match (armed, is_armed) {
+            (true, false) => Difference::missing(id, "timer", model).but(program),
+            (false, true) => Difference::unexpected(id, "timer", program).but(model),
+            _ if due[0] == old => Difference::unexpected(id, "timer", anew).but(stays),
+            _ if due[1] == old => Difference::missing(id, "timer", anew).but(stays),
+            _ => Difference::different(id, "deadline", when(due[0]), when(due[1])),
+        });
     }
 }
 
@@ -385,23 +346,18 @@ fn wake<T: Sides>(
     let due = after.earliest();
     if after.wake != due {
         let is_told = told().next().is_some();
-        found.push(another_wake(after.id, after.now, [due, after.wake], is_told));
+        let [model, program] = [due, after.wake].map(|at| match at {
+            Some(at) => format!("in {:?}", at.since(after.now)),
+            None => "never".to_owned(),
+        });
+        found.push(if is_told {
+            Difference::different(after.id, "wake-up", model, program)
+        } else {
+            Difference::missing(after.id, "wake-up", model)
+        });
     }
     let again = told().next().filter(|&first| first == before.wake);
     if told().count() > 1 || again.is_some() {
         found.push(Difference::unexpected(after.id, "wake-up", "told more than once"));
-    }
-}
-
-/// A wake-up that is not the same in model and program, in this order.
-fn another_wake(id: Id, now: Time, wakes: [Option<Time>; 2], is_told: bool) -> Difference {
-    let [model, program] = wakes.map(|at| match at {
-        Some(at) => format!("in {:?}", at.since(now)),
-        None => "never".to_owned(),
-    });
-    if is_told {
-        Difference::different(id, "wake-up", model, program)
-    } else {
-        Difference::missing(id, "wake-up", model)
     }
 }

@@ -2,13 +2,15 @@
 //! needs them.
 
 use crate::error::Error;
+use crate::large_group::large_group;
 use crate::lockstep::{Outcome, lockstep};
-use crate::mapping::{Mapping, Sides};
+use crate::mapping::{Mapping, ProgramCore, Sides};
 use crate::reduce::reduce;
 use crate::replay::{Replayed, replay};
 use crate::suite::{self, Ran, Suite};
 use crate::surroundings::surroundings;
 use crate::validate::{Log, Options, Outcome as Validated, Watch, follow, validate};
+use bellwether_core::protocol::Core as _;
 use bellwether_engine::check::{Limits, Progress};
 use bellwether_engine::protocol::{Protocol as Specification, variant_name};
 use bellwether_engine::trace::Trace;
@@ -32,8 +34,9 @@ pub trait Comparison: Send + Sync {
 
     /// Walks the world of these rules in `scenario`, on so many threads, and counts it with the
     /// model alone: see [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without
-    /// one, the [surroundings] are walked; even groups and [further](crate::mapping::Further) worlds
-    /// among them only if the number of states has no limit.
+    /// one, a [large group](large_group) is started, and the [surroundings] are walked; even groups
+    /// and [further](crate::mapping::Further) worlds among them only if the number of states has no
+    /// limit.
     ///
     /// # Errors
     /// If nothing can be compared.
@@ -150,6 +153,9 @@ impl<T: Sides> Comparison for Mapping<T> {
         let mut outcome =
             lockstep(&world, self, threads, limits, &mut |p| on_progress("comparing", p))?;
         outcome.divergence = outcome.divergence.map(|found| reduce(self, found));
+        if outcome.summary.whole {
+            outcome.large_group = large_group(self);
+        }
         outcome.summary.recount(&world, threads, limits, &mut |p| {
             on_progress("counting the model alone", p);
         })?;
@@ -221,8 +227,7 @@ impl<T: Sides> Comparison for Mapping<T> {
 
 /// A protocol has one name, in model, program and bridge.
 const fn has_one_name<T: Sides>() -> bool {
-    let (a, b) =
-        (T::Spec::NAME.as_bytes(), <T::Program as crate::program::Program>::NAME.as_bytes());
+    let (a, b) = (T::Spec::NAME.as_bytes(), ProgramCore::<T>::NAME.as_bytes());
     let mut at = 0;
     while at < a.len() && at < b.len() && a[at] == b[at] {
         at += 1;

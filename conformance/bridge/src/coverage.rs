@@ -108,7 +108,13 @@ impl<P: Specification> Tally<P> {
         }
         let uncovered = mapping.more.probes.uncovered.iter();
         reasons.extend(uncovered.map(|&(name, why)| (name.to_owned(), why)));
-        coverage.judged(&reasons)
+        for name in coverage.zero() {
+            match reasons.get(&name) {
+                Some(&why) => drop(coverage.never.insert(name, why.to_owned())),
+                None => coverage.missing.push(name),
+            }
+        }
+        coverage
     }
 }
 
@@ -158,17 +164,6 @@ impl Coverage {
         let unmet = self.zero();
         self.never.retain(|name, _| unmet.contains(name));
         self.missing.retain(|name| unmet.contains(name));
-    }
-
-    /// With what was never met: what is given with a reason, and what is missing.
-    fn judged(mut self, reasons: &BTreeMap<String, &'static str>) -> Self {
-        for name in self.zero() {
-            match reasons.get(&name) {
-                Some(&why) => drop(self.never.insert(name, why.to_owned())),
-                None => self.missing.push(name),
-            }
-        }
-        self
     }
 
     /// What was never met.

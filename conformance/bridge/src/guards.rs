@@ -6,12 +6,11 @@
 //! reads, and the program goes on as if that were another one. Only processes are asked for that
 //! the node was before, or that come of such a one in one step.
 
-use crate::compare::fields;
+use crate::compare::{Expected, fields};
 use crate::coverage::kind_of;
 use crate::divergence::{Difference, Guard};
 use crate::mapping::{Process, Sides, SpecEvent, SpecMessage};
 use crate::node::{Group, NodeView};
-use crate::step::ExpectedRun;
 use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Values, rules};
 use bellwether_engine::trace::{label, plain, plain_value};
 use indexmap::IndexSet;
@@ -37,14 +36,15 @@ pub(crate) struct Case<'a, T: Sides> {
 }
 
 /// Whether what follows for a process that is this before is what the program did.
-pub(crate) type Agrees<'a, T> = &'a dyn Fn(&ExpectedRun<T>, &Process<T>) -> bool;
+pub(crate) type Agrees<'a, T> = &'a dyn Fn(&Expected<<T as Sides>::Spec>, &Process<T>) -> bool;
 
 impl<T: Sides> Case<'_, T> {
     /// The guards that are false, by which the program goes on: first those of one value. The node
     /// was `met` before.
     pub(crate) fn guards(&self, met: &[NodeView<T::Spec>], agrees: Agrees<'_, T>) -> Vec<Guard> {
-        let is_so =
-            |run: Option<ExpectedRun<T>>| run.is_some_and(|run| agrees(&run, &self.view.process));
+        let is_so = |run: Option<Expected<T::Spec>>| {
+            run.is_some_and(|run| agrees(&run, &self.view.process))
+        };
         let crashes = self.happening == SpecEvent::Crash;
         if crashes || is_so(self.follows(self.rules, self.view, self.happening)) {
             return Vec::new();
@@ -67,9 +67,10 @@ impl<T: Sides> Case<'_, T> {
         rules: T::Spec,
         view: &NodeView<T::Spec>,
         happening: SpecEvent<T::Spec>,
-    ) -> Option<ExpectedRun<T>> {
-        let mut run = ExpectedRun::by(rules, view);
-        catch_unwind(AssertUnwindSafe(|| run.happens(self.group, self.id, happening))).ok()?;
+    ) -> Option<Expected<T::Spec>> {
+        let mut run = Expected::nothing(view);
+        catch_unwind(AssertUnwindSafe(|| run.happens(self.group, rules, self.id, happening)))
+            .ok()?;
         Some(run)
     }
 
@@ -115,7 +116,7 @@ impl<T: Sides> Case<'_, T> {
     }
 
     /// The message: another one of its kind, or the same from another node.
-    fn by_message(&self, is_so: &dyn Fn(Option<ExpectedRun<T>>) -> bool) -> Option<Guard> {
+    fn by_message(&self, is_so: &dyn Fn(Option<Expected<T::Spec>>) -> bool) -> Option<Guard> {
         let SpecEvent::Receive { from, message } = self.happening else { return None };
         let all = (self.group.mapping.messages)(self.group.size);
         let same = all.into_iter().filter(|other| kind_of(other) == kind_of(&message));
@@ -135,7 +136,7 @@ impl<T: Sides> Case<'_, T> {
     }
 
     /// The rules, in their order.
-    fn by_rules(&self, is_so: &dyn Fn(Option<ExpectedRun<T>>) -> bool) -> Vec<Guard> {
+    fn by_rules(&self, is_so: &dyn Fn(Option<Expected<T::Spec>>) -> bool) -> Vec<Guard> {
         let Ok(Value::Object(own)) = serde_json::to_value(self.rules) else { return Vec::new() };
         let mut found = Vec::new();
         for rule in rules::<T::Spec>() {
@@ -155,7 +156,7 @@ impl<T: Sides> Case<'_, T> {
     }
 
     /// What happens: the program does nothing at all.
-    fn by_nothing(&self, is_so: &dyn Fn(Option<ExpectedRun<T>>) -> bool) -> Option<Guard> {
+    fn by_nothing(&self, is_so: &dyn Fn(Option<Expected<T::Spec>>) -> bool) -> Option<Guard> {
         let mut view = *self.view;
         let value = match self.happening {
             SpecEvent::Expire(timer) => {
@@ -168,7 +169,7 @@ impl<T: Sides> Case<'_, T> {
             SpecEvent::Crash => return None,
         };
         let reads = "what happens".to_owned();
-        is_so(Some(ExpectedRun::by(self.rules, &view))).then(|| Guard {
+        is_so(Some(Expected::nothing(&view))).then(|| Guard {
             reads,
             value,
             as_if: "nothing".to_owned(),
@@ -224,9 +225,9 @@ pub(crate) fn was<P: Specification>(view: &NodeView<P>) -> String {
 }
 
 /// What the model does, in words.
-pub(crate) fn does<T: Sides>(run: &ExpectedRun<T>) -> Vec<String> {
-    let mut all: Vec<_> = run.effects.iter().map(words::<T::Spec>).collect();
-    all.push(format!("is {} then", T::Spec::role(&run.view.process)));
+pub(crate) fn does<P: Specification>(run: &Expected<P>) -> Vec<String> {
+    let mut all: Vec<_> = run.effects.iter().map(words::<P>).collect();
+    all.push(format!("is {} then", P::role(&run.view.process)));
     all
 }
 

@@ -16,7 +16,7 @@
 use crate::coverage::{Coverage, Tally};
 use crate::divergence::{Difference, Divergence, happening};
 use crate::error::Error;
-use crate::large_group::{LargeGroup, large_group};
+use crate::large_group::LargeGroup;
 use crate::mapping::{Mapping, ProgramOutput, Sides};
 use crate::node::{Group, Key, Node};
 use crate::pair;
@@ -54,7 +54,8 @@ pub struct Outcome {
     pub summary: Summary,
     /// The first difference, if there is one.
     pub divergence: Option<Box<Divergence>>,
-    /// The result of a group as large as the program allows, after a walk without a difference.
+    /// The result of a group as large as the program allows, if
+    /// [one was started](crate::comparison::Comparison::lockstep).
     pub large_group: LargeGroup,
 }
 
@@ -94,7 +95,7 @@ pub struct Summary {
     covered: u64,
     /// Whether the walk reached its end: it was neither cut short nor stopped by a difference.
     #[serde(skip)]
-    whole: bool,
+    pub(crate) whole: bool,
 }
 
 /// Services that [the specification plays](crate::mapping::Variants::unplayed).
@@ -168,21 +169,6 @@ impl Summary {
 /// If the program does not implement the world's rules or refuses its configuration, if there was
 /// nothing to compare or more than the walk can number, or if the system gives no threads.
 pub fn lockstep<T: Sides>(
-    world: &World,
-    mapping: &Mapping<T>,
-    threads: usize,
-    limits: &Limits,
-    on_progress: &mut (dyn FnMut(Progress) + Send),
-) -> Result<Outcome, Error> {
-    let mut outcome = walk(world, mapping, threads, limits, on_progress)?;
-    if outcome.summary.whole {
-        outcome.large_group = large_group(mapping);
-    }
-    Ok(outcome)
-}
-
-/// The same without a large group.
-pub(crate) fn walk<T: Sides>(
     world: &World,
     mapping: &Mapping<T>,
     threads: usize,
@@ -508,9 +494,9 @@ impl<T: Sides> Worker<T> {
                 Some(fresh) if fresh.at == id.index() => &fresh.node,
                 _ => found.node(number),
             };
-            if !step::stands(group.mapping, &node.view, id, &outcome.state) {
-                let mut differences = Vec::new();
-                step::bystander(group.mapping, node, &outcome.state, &mut differences);
+            let mut differences = Vec::new();
+            step::bystander(group.mapping, node, &outcome.state, &mut differences);
+            if !differences.is_empty() {
                 return Err(differences.into());
             }
         }

@@ -8,7 +8,7 @@
 #![allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
 
 use crate::program::{Limits, Program, Refusal};
-use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Time};
+use bellwether_core::protocol::{Core, Input, Members, NodeId, Output, Request, Role, Time};
 use bellwether_core::trace::Start;
 use bellwether_engine::protocol::{
     Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol as Specification, Request as SpecRequest, Timers,
@@ -32,10 +32,12 @@ impl<S: Specification, P: Program> Sides for (S, P) {
     type Program = P;
 }
 
+/// The core of a program node.
+pub type ProgramCore<T> = <<T as Sides>::Program as Program>::Core;
 /// The message that nodes of the program send to each other.
-pub type ProgramMessage<T> = <<T as Sides>::Program as Program>::Message;
+pub type ProgramMessage<T> = <ProgramCore<T> as Core>::Message;
 /// The state that a program node keeps through a crash.
-pub type Durable<T> = <<T as Sides>::Program as Program>::Durable;
+pub type Durable<T> = <ProgramCore<T> as Core>::Durable;
 /// The timer of a program node: what it waits for.
 pub type ProgramTimer<T> = <<T as Sides>::Program as Program>::Timer;
 /// The input of a program node: what happens to it.
@@ -192,7 +194,7 @@ pub struct Bound {
 pub struct Events<T: Sides> {
     /// The function that returns the node whose failure the specification's timer detects, where
     /// the program leaves that to a failure detector outside the core: the timer is armed while the
-    /// node is [watched](Program::watched), and its expiry is [`Input::Suspect`]. `None` for all
+    /// node is [watched](bellwether_core::protocol::Node::watched), and its expiry is [`Input::Suspect`]. `None` for all
     /// others.
     pub detects: fn(SpecTimer<T>) -> Option<NodeId>,
     /// The function that returns what happens to a node when the specification's timer expires,
@@ -663,7 +665,7 @@ fn fields(rules: &impl Serialize) -> Map<String, Value> {
 }
 
 /// A rule and its value, as the command line of the checker takes them.
-fn rule(name: &str, value: &Value) -> String {
+pub(crate) fn rule(name: &str, value: &Value) -> String {
     match value {
         Value::String(value) => format!("{name}={value}"),
         other => format!("{name}={other}"),

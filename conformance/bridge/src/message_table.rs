@@ -1,4 +1,5 @@
-//! The messages of program and specification, side by side: one row each, read in both directions.
+//! The messages and the timers of program and specification, side by side: one row each, read in
+//! both directions.
 
 /// Declares the functions [`to_program`](crate::mapping::Mapping::to_program) and
 /// [`to_model`](crate::mapping::Mapping::to_model) of a mapping by one table.
@@ -43,6 +44,38 @@ macro_rules! message_table {
                     }
                 )*
             }
+        }
+    };
+}
+
+/// Declares the functions [`timer`](crate::mapping::Mapping::timer) and
+/// [`period`](crate::mapping::Mapping::period) of a mapping by one table.
+///
+/// A row has the specification's timer, the program's, and how long it takes by what stands behind
+/// `with`. A last row, `_`, names the timers of the specification that the program does not have.
+#[macro_export]
+macro_rules! timer_table {
+    (
+        $visibility:vis fn $timer:ident($program:ty) -> $spec:ty;
+        fn $period:ident($($arguments:tt)*) with $durations:pat = $value:expr;
+        $($s:ident = $p:ident $(($($p_tuple:tt)*))?: $takes:expr;)*
+        $(_ { $($missing:tt)* })?
+    ) => {
+        $visibility fn $timer(timer: $program) -> $spec {
+            type OfSpec = $spec;
+            type OfProgram = $program;
+            match timer {
+                $(OfProgram::$p $(($($p_tuple)*))? => OfSpec::$s,)*
+            }
+        }
+
+        $visibility fn $period($($arguments)*, timer: $spec) -> Option<std::time::Duration> {
+            type OfSpec = $spec;
+            let $durations = $value;
+            Some(match timer {
+                $(OfSpec::$s => $takes,)*
+                $($($missing)* => return None,)?
+            })
         }
     };
 }

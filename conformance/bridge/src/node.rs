@@ -34,8 +34,8 @@
 use crate::divergence::Difference;
 use crate::error::Error;
 use crate::mapping::{
-    self, Durable, EnvironmentEvent, Mapping, More, Process, ProgramInput, ProgramOutput, Restart,
-    Sides, SpecEvent, SpecTimer, Stable, node_id, node_request,
+    self, Durable, EnvironmentEvent, Mapping, More, Process, ProgramOutput, Restart, Sides,
+    SpecEvent, SpecTimer, Stable, node_id, node_request,
 };
 use crate::program::{BrokenPromise, Limits, Program as _, Remembered as _};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
@@ -88,6 +88,20 @@ pub struct NodeView<P: Specification> {
     pub stable: P::Stable,
     /// The timers that are armed.
     pub timers: Timers,
+}
+
+impl<P: Specification> NodeView<P> {
+    /// The view of a node that has not started.
+    pub(crate) fn down() -> Self {
+        NodeView {
+            up: false,
+            role: Role::NotStarted,
+            leader: None,
+            process: P::Process::default(),
+            stable: P::Stable::default(),
+            timers: Timers::NONE,
+        }
+    }
 }
 
 /// When each of the specification's timers is due, in its order.
@@ -194,7 +208,7 @@ impl<'a, T: Sides> Group<'a, T> {
         let Status { role, leader, .. } = core.status();
         let detects = |timer: &SpecTimer<T>| {
             let node = (self.mapping.more.events.detects)(*timer);
-            node.is_some_and(|node| core.watched().any(|watched| watched == node))
+            node.is_some_and(|node| core.node().watched().any(|watched| watched == node))
         };
         let armed = self.mapping.armed(core).map(|(timer, _)| timer);
         let armed = armed.chain(T::Spec::TIMERS.iter().map(|row| row.timer).filter(detects));
@@ -298,17 +312,6 @@ impl<T: Sides> Node<T> {
         if self.earliest().is_some_and(|due| due <= next) { self.now } else { next }
     }
 
-    /// Gives the core one input and takes all its outputs.
-    pub(crate) fn apply_input(
-        &mut self,
-        group: &Group<'_, T>,
-        now: Time,
-        input: ProgramInput<T>,
-        outputs: &mut Vec<ProgramOutput<T>>,
-    ) -> Result<(), Difference> {
-        self.run(group, now, outputs, |core| core.handle(now, input))
-    }
-
     /// Lets something happen to the core, and takes all its outputs.
     pub(crate) fn run(
         &mut self,
@@ -396,7 +399,7 @@ impl<T: Sides> Node<T> {
             }
             SpecEvent::Crash => return self.crash(group, outputs),
         };
-        next.apply_input(group, now, input, outputs)?;
+        next.run(group, now, outputs, |core| core.handle(now, input))?;
         Ok(next)
     }
 

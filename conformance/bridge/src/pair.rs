@@ -70,6 +70,14 @@ impl<'a, T: Sides> Pair<'a, T> {
         &self.nodes
     }
 
+    /// Takes these steps in both, one after the other; each must be enabled.
+    ///
+    /// # Errors
+    /// The first difference between what they did.
+    pub fn take(&mut self, actions: &[Action]) -> Result<(), Box<Divergence>> {
+        actions.iter().try_for_each(|action| self.step(action))
+    }
+
     /// Takes the step in both; `action` must be enabled.
     ///
     /// # Errors

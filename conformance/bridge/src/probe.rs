@@ -25,14 +25,15 @@
 //!
 //! So are the nodes that have never run, whether the world has any or not.
 
-use crate::compare::{Expected, ExpectedReport, compare};
+use crate::compare::{Expected, ExpectedReport};
 use crate::coverage::Tally;
 use crate::divergence::Difference;
 use crate::mapping::{
     OnInvalid, ProgramInput, ProgramOutput, Sides, SpecEvent, SpecMessage, SpecTimer, node_id,
 };
 use crate::node::{Group, Node};
-use crate::step::{ExpectedRun, lone_step};
+use crate::program::Program as _;
+use crate::step::{act, lone_step};
 use bellwether_core::protocol::{Input, NodeId, Reason, Time};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::{label, plain};
@@ -154,8 +155,11 @@ impl<T: Sides> Probe<'_, '_, T> {
         for deadline in void {
             if deadline > after.now && after.earliest().is_none_or(|due| due > deadline) {
                 let words = format!("{}, then a wake-up at a deadline that is void", words());
-                Self::silent(self.group, &after, deadline, Input::Wake, &[], &mut self.outputs)
-                    .map_err(|differences| WrongAnswer { words, differences })?;
+                let expected = Expected::nothing(&after.view);
+                act(self.group, &after, deadline, &expected, &mut self.outputs, |core| {
+                    core.handle(deadline, Input::Wake);
+                })
+                .map_err(|differences| WrongAnswer { words, differences })?;
                 self.count += 1;
             }
         }
@@ -222,7 +226,7 @@ impl<T: Sides> Probe<'_, '_, T> {
         &mut self,
         now: Time,
         names: &str,
-        follows: &ExpectedRun<T>,
+        follows: &Expected<T::Spec>,
     ) -> ProbeResult {
         let id = self.node.id;
         for message in (self.group.mapping.messages)(self.group.size) {
@@ -230,7 +234,7 @@ impl<T: Sides> Probe<'_, '_, T> {
             for from in self.senders() {
                 let happening = SpecEvent::Receive { from, message };
                 let mut both = follows.clone();
-                both.happens(self.group, id, happening);
+                both.happens(self.group, self.group.mapping.rules, id, happening);
                 let words = format!(
                     "{id} gets {} from {from} when {names} have passed, before a wake-up",
                     label(&message)
@@ -252,21 +256,21 @@ impl<T: Sides> Probe<'_, '_, T> {
 
     /// What the specification says when the deadlines of these timers, in this order, have passed;
     /// and their names.
-    fn late(&self, due: &[(Time, SpecTimer<T>)]) -> (String, ExpectedRun<T>) {
+    fn late(&self, due: &[(Time, SpecTimer<T>)]) -> (String, Expected<T::Spec>) {
         let checked = self.group.mapping.more.durations.checked_first;
         let passed = || due.iter().map(|&(_, timer)| timer);
         let first = checked.iter().copied().filter(|&timer| passed().any(|own| own == timer));
         let in_turn = first.chain(passed().filter(|timer| !checked.contains(timer)));
-        let mut follows = ExpectedRun::by(self.group.mapping.rules, &self.node.view);
+        let mut follows = Expected::nothing(&self.node.view);
         follows.expire_all(self.group, self.node.id, in_turn);
         let names: Vec<_> = due.iter().map(|(_, timer)| plain(timer)).collect();
         (names.join(", "), follows)
     }
 
     /// What the specification says that follows from this.
-    fn after(&self, happening: SpecEvent<T::Spec>) -> ExpectedRun<T> {
-        let mut follows = ExpectedRun::by(self.group.mapping.rules, &self.node.view);
-        follows.happens(self.group, self.node.id, happening);
+    fn after(&self, happening: SpecEvent<T::Spec>) -> Expected<T::Spec> {
+        let mut follows = Expected::nothing(&self.node.view);
+        follows.happens(self.group, self.group.mapping.rules, self.node.id, happening);
         follows
     }
 
@@ -348,19 +352,24 @@ impl<T: Sides> Probe<'_, '_, T> {
         happening: SpecEvent<T::Spec>,
         now: Time,
         input: ProgramInput<T>,
-        follows: &ExpectedRun<T>,
+        follows: &Expected<T::Spec>,
     ) -> ProbeResult {
         self.counts(&happening);
-        self.outputs.clear();
-        let mut after = self.node.clone();
-        let differences = match after.apply_input(self.group, now, input, &mut self.outputs) {
-            Ok(()) => compare(self.group, self.node, &self.outputs, &after, &follows.expected()),
-            Err(difference) => vec![difference],
-        };
-        if differences.is_empty() {
-            return Ok(());
-        }
-        Err(WrongAnswer { words, differences })
+        self.meets(|| words, now, input, follows)
+    }
+
+    /// What is expected follows from `input`.
+    fn meets(
+        &mut self,
+        words: impl FnOnce() -> String,
+        now: Time,
+        input: ProgramInput<T>,
+        expected: &Expected<T::Spec>,
+    ) -> ProbeResult {
+        let (node, outputs) = (self.node, &mut self.outputs);
+        act(self.group, node, now, expected, outputs, |core| core.handle(now, input))
+            .map(drop)
+            .map_err(|differences| WrongAnswer { words: words(), differences })
     }
 
     /// One more question, about this. A node that is down meets nothing.
@@ -380,24 +389,8 @@ impl<T: Sides> Probe<'_, '_, T> {
         told: &[ExpectedReport],
     ) -> ProbeResult {
         self.count += 1;
-        let words = || format!("{} gets {what}", self.node.id);
-        Self::silent(self.group, self.node, now, input, told, &mut self.outputs)
-            .map_err(|differences| WrongAnswer { words: words(), differences })
-    }
-
-    fn silent(
-        group: &Group<'_, T>,
-        node: &Node<T>,
-        now: Time,
-        input: ProgramInput<T>,
-        told: &[ExpectedReport],
-        outputs: &mut Vec<ProgramOutput<T>>,
-    ) -> Result<(), Vec<Difference>> {
-        outputs.clear();
-        let mut after = node.clone();
-        after.apply_input(group, now, input, outputs).map_err(|difference| vec![difference])?;
-        let expected = Expected { told: told.to_vec(), ..Expected::nothing(&node.view) };
-        let found = compare(group, node, outputs, &after, &expected);
-        if found.is_empty() { Ok(()) } else { Err(found) }
+        let expected = Expected { told: told.to_vec(), ..Expected::nothing(&self.node.view) };
+        let id = self.node.id;
+        self.meets(|| format!("{id} gets {what}"), now, input, &expected)
     }
 }

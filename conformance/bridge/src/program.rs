@@ -4,12 +4,14 @@
 //! have them, is a wrong core in a node, or a wrong shell around a core.
 
 use bellwether_core::protocol::{Core, Epoch, Input, Lease, Node, NodeId, Output, Status, Time};
-use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::time::Duration;
 
 /// The reason why a program cannot be configured.
 pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
+
+/// The output of a node with this core.
+pub type OutputOf<C> = Output<<C as Core>::Durable, <C as Core>::Message>;
 
 /// A memory that can be compared with another of its kind, and shown.
 pub trait Remembered: Debug {
@@ -72,27 +74,38 @@ pub struct Limits {
     pub slack: Duration,
 }
 
-/// One node of the program. The methods are those of [`Node`].
+/// Returns the durations by which what surrounds this node acts.
+#[must_use]
+pub fn limits<C: Core>(node: &Node<C>) -> Limits {
+    let config = node.config();
+    Limits {
+        lifetime: C::message_lifetime(config),
+        silence: C::silence(config),
+        election: C::election_takes(config),
+        slack: C::beat(config).map_or(Duration::ZERO, |(_, slack)| slack),
+    }
+}
+
+/// One node of the program, and what is around it. The methods are those of [`Node`].
 pub trait Program: Clone + Send + Sync + 'static {
-    /// The name of the protocol.
-    const NAME: &'static str;
-    /// Whether a node may do something when it is [asked](Input::Request) for it.
-    const REQUESTS: bool = true;
-    /// The state that a node keeps through a crash.
-    type Durable: Clone + Debug + PartialEq + DeserializeOwned + Send + Sync;
-    /// The message that nodes send to each other.
-    type Message: Clone + Debug + PartialEq + DeserializeOwned + Send + Sync;
+    /// The core of the node.
+    type Core: Core;
     /// The timer of a node: what it waits for.
     type Timer: Copy;
 
+    /// Returns the node itself.
+    fn node(&self) -> &Node<Self::Core>;
+
     /// Handles an input: see [`Node::handle`].
-    fn handle(&mut self, now: Time, input: Input<Self::Message>);
+    fn handle(&mut self, now: Time, input: Input<<Self::Core as Core>::Message>);
 
     /// Returns the next output: see [`Node::poll`].
-    fn poll(&mut self) -> Option<Output<Self::Durable, Self::Message>>;
+    fn poll(&mut self) -> Option<OutputOf<Self::Core>>;
 
     /// Returns the role and the leader of the node: see [`Node::status`].
-    fn status(&self) -> Status;
+    fn status(&self) -> Status {
+        self.node().status()
+    }
 
     /// Returns all that the node remembers between two inputs but its timers: the
     /// [core](Node::core) of a node. Two nodes that read as one process of the model must remember
@@ -112,11 +125,6 @@ pub trait Program: Clone + Send + Sync + 'static {
         None
     }
 
-    /// Returns the nodes that the node watches: see [`Node::watched`].
-    fn watched(&self) -> impl Iterator<Item = NodeId> {
-        std::iter::empty()
-    }
-
     /// Returns a promise that was broken, and that no output shows. To be given where more is driven
     /// than a node: what surrounds it has promises of its own.
     fn broken_promise(&self) -> Option<BrokenPromise> {
@@ -133,46 +141,22 @@ pub trait Program: Clone + Send + Sync + 'static {
         let lease = self.facts().lease.filter(|lease| lease.until > now);
         lease.map(|lease| lease.epoch)
     }
-
-    /// Returns whether the node waits for that one to lead instead: see
-    /// [`Node::awaits_successor`].
-    fn awaits_successor(&self, _to: NodeId) -> bool {
-        false
-    }
-
-    /// Returns whether that node may be named to lead: see [`Core::may_lead`].
-    fn may_lead(&self, _node: NodeId) -> bool {
-        true
-    }
-
-    /// Returns whether that node votes and never leads: see [`Core::is_witness`].
-    fn is_witness(&self, _node: NodeId) -> bool {
-        false
-    }
-
-    /// Returns the durations by which what surrounds the node acts; `None` if it tells none.
-    fn limits(&self) -> Option<Limits> {
-        None
-    }
 }
 
 impl<C: Core> Program for Node<C> {
-    const NAME: &'static str = C::NAME;
-    const REQUESTS: bool = C::REQUESTS;
-    type Durable = C::Durable;
-    type Message = C::Message;
+    type Core = C;
     type Timer = C::Timer;
+
+    fn node(&self) -> &Node<C> {
+        self
+    }
 
     fn handle(&mut self, now: Time, input: Input<C::Message>) {
         Node::handle(self, now, input);
     }
 
-    fn poll(&mut self) -> Option<Output<C::Durable, C::Message>> {
+    fn poll(&mut self) -> Option<OutputOf<C>> {
         Node::poll(self)
-    }
-
-    fn status(&self) -> Status {
-        Node::status(self)
     }
 
     fn remembers(&self) -> impl Remembered {
@@ -191,10 +175,6 @@ impl<C: Core> Program for Node<C> {
         C::TIMERS.iter().copied().find(|timer| format!("{timer:?}") == name)
     }
 
-    fn watched(&self) -> impl Iterator<Item = NodeId> {
-        Node::watched(self)
-    }
-
     fn facts(&self) -> Facts<C::Timer> {
         Facts {
             epoch: Node::epoch(self),
@@ -207,27 +187,5 @@ impl<C: Core> Program for Node<C> {
 
     fn leads(&self, now: Time) -> Option<Epoch> {
         Node::leads(self, now)
-    }
-
-    fn awaits_successor(&self, to: NodeId) -> bool {
-        Node::awaits_successor(self, to)
-    }
-
-    fn may_lead(&self, node: NodeId) -> bool {
-        C::may_lead(self.config(), node)
-    }
-
-    fn is_witness(&self, node: NodeId) -> bool {
-        C::is_witness(self.config(), node)
-    }
-
-    fn limits(&self) -> Option<Limits> {
-        let config = self.config();
-        Some(Limits {
-            lifetime: C::message_lifetime(config),
-            silence: C::silence(config),
-            election: C::election_takes(config),
-            slack: C::beat(config).map_or(Duration::ZERO, |(_, slack)| slack),
-        })
     }
 }

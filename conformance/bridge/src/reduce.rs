@@ -310,7 +310,8 @@ fn alike<P: Specification>(enabled: &[Action], wanted: &Action, gone: Gone) -> O
 /// The same surroundings for one process less, if that can be: of services none is left out.
 fn without_node(world: &World, gone: Id) -> Option<Scenario> {
     let scenario = world.scenario();
-    let may = gone.index() < scenario.nodes && scenario.nodes > 2 && scenario.missing.is_empty();
+    let named = !scenario.missing.is_empty() || !scenario.down.is_empty();
+    let may = gone.index() < scenario.nodes && scenario.nodes > 2 && !named;
     may.then(|| Scenario { nodes: scenario.nodes - 1, ..scenario })
 }
 

@@ -6,7 +6,7 @@ use crate::mapping::{Mapping, Sides};
 use crate::pair::{Pair, implements};
 use bellwether_engine::check::{Certified, certify};
 use bellwether_engine::trace::Trace;
-use bellwether_engine::world::{Action, World};
+use bellwether_engine::world::World;
 use serde::Serialize;
 
 /// The number of times that the cycle of a lasso is taken: what is left behind by one round shows
@@ -44,15 +44,14 @@ pub fn replay<T: Sides>(mapping: &Mapping<T>, trace: &Trace) -> Result<Replayed,
             return Ok(replayed);
         }
     };
-    if !take(&mut pair, &stem, &mut replayed) {
-        return Ok(replayed);
-    }
-    for round in rounds {
-        replayed.rounds += 1;
-        if !take(&mut pair, &round, &mut replayed) {
+    for (round, actions) in [stem].into_iter().chain(rounds).enumerate() {
+        replayed.rounds = round;
+        replayed.divergence = pair.take(&actions).err();
+        if replayed.divergence.is_some() {
             break;
         }
     }
+    replayed.steps = pair.actions().len() - usize::from(replayed.divergence.is_some());
     Ok(replayed)
 }
 
@@ -68,16 +67,4 @@ fn certified(trace: &Trace, world: &World) -> Result<Certified, Error> {
         return Err(Error::Fingerprint { found, today });
     }
     Ok(certify(trace, world)?)
-}
-
-/// Takes these steps; whether all of them went alike.
-fn take<T: Sides>(pair: &mut Pair<'_, T>, actions: &[Action], replayed: &mut Replayed) -> bool {
-    for action in actions {
-        if let Err(divergence) = pair.step(action) {
-            replayed.divergence = Some(divergence);
-            return false;
-        }
-        replayed.steps += 1;
-    }
-    true
 }

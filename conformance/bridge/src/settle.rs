@@ -3,12 +3,13 @@
 //! What leads a fresh node into such a group is the mapping's script. The world knows nothing of
 //! it, but the specification says what follows from each input, so each is compared.
 
-use crate::compare::compare;
+use crate::compare::Expected;
 use crate::divergence::{Difference, Unsettled};
 use crate::error::Error;
 use crate::mapping::{Bound, ProgramInput, Sides, SpecEvent, node_id, process_id};
 use crate::node::{Group, Node};
-use crate::step::{ExpectedRun, bystander, lone_step};
+use crate::program::Program as _;
+use crate::step::{act, bystander, lone_step};
 use bellwether_core::protocol::{Input, Time};
 use bellwether_engine::protocol::Id;
 use bellwether_engine::trace::{label, plain};
@@ -35,9 +36,17 @@ pub(crate) fn beginning<T: Sides>(
     for id in world.ids().take(group.played) {
         let mut lines = Vec::new();
         let fresh = group.fresh(id)?;
+        let down = world.scenario().down.contains(id);
         let begun = match world.scenario().start {
+            Start::Converged if down => {
+                converged(group, fresh, &mut lines).and_then(|node| stopped(group, &node))
+            }
             Start::Converged => converged(group, fresh, &mut lines),
-            Start::Cold => booted(group, &fresh, &mut lines),
+            Start::Cold if down => Ok(fresh),
+            Start::Cold => {
+                lines.push(format!("{id} starts"));
+                lone_step(group, &fresh, SpecEvent::Boot, &mut Vec::new())
+            }
         };
         let begun = begun.and_then(|node| {
             let mut found = Vec::new();
@@ -71,10 +80,9 @@ fn outside_bounds<T: Sides>(group: &Group<'_, T>) -> Option<Unsettled> {
 
 type Settled<T> = Result<Node<T>, Vec<Difference>>;
 
-/// A node that starts for the first time, as the specification says for it alone.
-fn booted<T: Sides>(group: &Group<'_, T>, fresh: &Node<T>, lines: &mut Vec<String>) -> Settled<T> {
-    lines.push(format!("{} starts", fresh.id));
-    lone_step(group, fresh, SpecEvent::Boot, &mut Vec::new())
+/// A node that is down now.
+fn stopped<T: Sides>(group: &Group<'_, T>, node: &Node<T>) -> Settled<T> {
+    node.react(group, SpecEvent::Crash, &mut Vec::new()).map_err(|difference| vec![difference])
 }
 
 /// A node in a group that has long agreed.
@@ -82,7 +90,7 @@ fn converged<T: Sides>(
     group: &Group<'_, T>,
     mut node: Node<T>,
     lines: &mut Vec<String>,
-) -> Settled<T> {
+) -> Result<Node<T>, Vec<Difference>> {
     let mut outputs = Vec::new();
     for (at, input) in (group.mapping.settle)(node_id(node.id), &group.members) {
         let at = Time::ZERO + at;
@@ -93,15 +101,9 @@ fn converged<T: Sides>(
             Input::Wake => due.unwrap_or(at),
             _ => at.max(later),
         };
-        let mut follows = ExpectedRun::by(group.mapping.rules, &node.view);
+        let mut follows = Expected::nothing(&node.view);
         lines.push(script(group, &node, now, input.clone(), &mut follows));
-        outputs.clear();
-        let before = node.clone();
-        node.apply_input(group, now, input, &mut outputs).map_err(|difference| vec![difference])?;
-        let found = compare(group, &before, &outputs, &node, &follows.expected());
-        if !found.is_empty() {
-            return Err(found);
-        }
+        node = act(group, &node, now, &follows, &mut outputs, |core| core.handle(now, input))?;
     }
     for &timer in (group.mapping.more.events.settling_timers)(node_id(node.id), &group.members) {
         lines.push(format!("{}'s {} timer expires", node.id, plain(&timer)));
@@ -116,7 +118,7 @@ fn script<T: Sides>(
     node: &Node<T>,
     now: Time,
     input: ProgramInput<T>,
-    follows: &mut ExpectedRun<T>,
+    follows: &mut Expected<T::Spec>,
 ) -> String {
     let (id, mapping) = (node.id, group.mapping);
     let due = || node.armed().take_while(|&(at, _)| at <= now).map(|(_, timer)| timer);
@@ -126,20 +128,20 @@ fn script<T: Sides>(
     match input {
         Input::Boot => {
             words.push(format!("{id} starts"));
-            follows.happens(group, id, SpecEvent::Boot);
+            follows.happens(group, mapping.rules, id, SpecEvent::Boot);
         }
         Input::Receive { from, message } => {
             let message = (mapping.to_model)(message, false);
             words.push(format!("{id} gets {} from {from}", label(&message)));
             if let Some(from) = process_id(from) {
-                follows.happens(group, id, SpecEvent::Receive { from, message });
+                follows.happens(group, mapping.rules, id, SpecEvent::Receive { from, message });
             }
         }
         Input::Suspect(suspect) => {
             words.push(format!("{id} is told that {suspect} has failed"));
             let watches = |timer: &_| (mapping.more.events.detects)(*timer) == Some(suspect);
             if let Some(timer) = follows.view.timers.iter::<T::Spec>().find(watches) {
-                follows.happens(group, id, SpecEvent::Expire(timer));
+                follows.happens(group, mapping.rules, id, SpecEvent::Expire(timer));
             }
         }
         // No specification knows what an operator asks.

@@ -3,50 +3,32 @@
 
 use crate::compare::{self, Expected, ExpectedReport, compare};
 use crate::divergence::Difference;
-use crate::mapping::{Mapping, ProgramOutput, Sides, SpecEvent, SpecTimer};
+use crate::mapping::{Mapping, ProgramOutput, Sides, SpecEvent};
 use crate::node::{Group, Node, NodeView};
+use bellwether_core::protocol::Time;
 use bellwether_engine::machine::typed_effects;
 use bellwether_engine::protocol::{Effect, Effects, Id, Local, Protocol as Specification, Said};
 use bellwether_engine::world::{Outcome, State};
 
-/// What follows from one thing after the other.
-#[derive(Clone)]
-pub(crate) struct ExpectedRun<T: Sides> {
-    /// What the process is then.
-    pub(crate) view: NodeView<T::Spec>,
-    /// What it has done.
-    pub(crate) effects: Effects<T::Spec>,
-    /// What the program must tell of each.
-    pub(crate) told: Vec<ExpectedReport>,
-    /// The rules by which it follows.
-    rules: T::Spec,
-}
-
-impl<T: Sides> ExpectedRun<T> {
-    /// Nothing has happened yet to a process that is this, and follows these rules.
-    pub(crate) fn by(rules: T::Spec, view: &NodeView<T::Spec>) -> Self {
-        let (effects, told) = (Effects::<T::Spec>::new(), Vec::new());
-        ExpectedRun { view: *view, effects, told, rules }
-    }
-
-    /// The same, to be compared.
-    pub(crate) fn expected(&self) -> Expected<T::Spec> {
-        let (effects, told) = (self.effects.clone(), self.told.clone());
-        Expected { effects, told, ..Expected::nothing(&self.view) }
-    }
-
-    /// This happens next. A process that is down gets no message and no request.
-    pub(crate) fn happens(&mut self, group: &Group<'_, T>, id: Id, happening: SpecEvent<T::Spec>) {
+// What follows from one thing after the other.
+impl<P: Specification> Expected<P> {
+    /// This happens next, by these rules. A process that is down gets no message and no request.
+    pub(crate) fn happens<T: Sides<Spec = P>>(
+        &mut self,
+        group: &Group<'_, T>,
+        rules: P,
+        id: Id,
+        happening: SpecEvent<P>,
+    ) {
         let mut before = self.view;
         match happening {
             SpecEvent::Receive { .. } | SpecEvent::Asked(_) if !before.up => return,
-            SpecEvent::Expire(timer) => before.timers = before.timers.without::<T::Spec>(timer),
+            SpecEvent::Expire(timer) => before.timers = before.timers.without::<P>(timer),
             SpecEvent::Boot
             | SpecEvent::Receive { .. }
             | SpecEvent::Asked(_)
             | SpecEvent::Crash => {}
         }
-        let rules = self.rules;
         let (after, effects, said) = alone(group, id, &before, |process| match happening {
             SpecEvent::Boot => rules.recover(process),
             SpecEvent::Receive { from, message } => rules.receive(process, from, message),
@@ -64,20 +46,20 @@ impl<T: Sides> ExpectedRun<T> {
 
     /// These timers expire one after the other, at one moment. One that is cancelled or armed anew
     /// meanwhile does not.
-    pub(crate) fn expire_all(
+    pub(crate) fn expire_all<T: Sides<Spec = P>>(
         &mut self,
         group: &Group<'_, T>,
         id: Id,
-        timers: impl IntoIterator<Item = SpecTimer<T>>,
+        timers: impl IntoIterator<Item = P::Timer>,
     ) {
         for timer in timers {
-            let touched = |effect: &Effect<T::Spec>| match *effect {
+            let touched = |effect: &Effect<P>| match *effect {
                 Effect::Arm(other) | Effect::Cancel(other) => other == timer,
                 Effect::ArmSince { timer: other, since } => other == timer || since == timer,
                 Effect::Persist(_) | Effect::Send { .. } => false,
             };
             if !self.effects.iter().any(touched) {
-                self.happens(group, id, SpecEvent::Expire(timer));
+                self.happens(group, group.mapping.rules, id, SpecEvent::Expire(timer));
             }
         }
     }
@@ -134,6 +116,22 @@ pub(crate) fn step<T: Sides>(
     if found.is_empty() { Ok(after) } else { Err(found) }
 }
 
+/// Something happens to a node at this moment; what it became, if that is what is expected.
+pub(crate) fn act<T: Sides>(
+    group: &Group<'_, T>,
+    before: &Node<T>,
+    now: Time,
+    expected: &Expected<T::Spec>,
+    outputs: &mut Vec<ProgramOutput<T>>,
+    act: impl FnOnce(&mut T::Program),
+) -> Result<Node<T>, Vec<Difference>> {
+    outputs.clear();
+    let mut after = before.clone();
+    after.run(group, now, outputs, act).map_err(|difference| vec![difference])?;
+    let found = compare(group, before, outputs, &after, expected);
+    if found.is_empty() { Ok(after) } else { Err(found) }
+}
+
 /// One node takes a step as the specification says for its process alone, without a world.
 pub(crate) fn lone_step<T: Sides>(
     group: &Group<'_, T>,
@@ -141,22 +139,9 @@ pub(crate) fn lone_step<T: Sides>(
     happening: SpecEvent<T::Spec>,
     outputs: &mut Vec<ProgramOutput<T>>,
 ) -> Result<Node<T>, Vec<Difference>> {
-    let mut follows = ExpectedRun::by(group.mapping.rules, &before.view);
-    follows.happens(group, before.id, happening);
-    step(group, before, happening, &follows.expected(), outputs)
-}
-
-/// Whether a node is what its process is; for all, also those that took no step.
-pub(crate) fn stands<T: Sides>(
-    mapping: &Mapping<T>,
-    view: &NodeView<T::Spec>,
-    id: Id,
-    state: &State,
-) -> bool {
-    view.up == state.up(id)
-        && view.timers == mapping.compared(state.timers(id))
-        && view.process == *state.process_of::<T::Spec>(id)
-        && view.stable == *state.stable_of::<T::Spec>(id)
+    let mut follows = Expected::nothing(&before.view);
+    follows.happens(group, group.mapping.rules, before.id, happening);
+    step(group, before, happening, &follows, outputs)
 }
 
 /// What differs between a node and its process, which took no step.
@@ -166,11 +151,14 @@ pub(crate) fn bystander<T: Sides>(
     state: &State,
     found: &mut Vec<Difference>,
 ) {
-    if stands(mapping, &node.view, node.id, state) {
-        return;
+    let (id, view) = (node.id, &node.view);
+    let stands = view.up == state.up(id)
+        && view.timers == mapping.compared(state.timers(id))
+        && view.process == *state.process_of::<T::Spec>(id)
+        && view.stable == *state.stable_of::<T::Spec>(id);
+    if !stands {
+        compare::state(id, view, &Expected::<T::Spec>::of(state, id), found);
+        let armed = mapping.compared(state.timers(id));
+        compare::armed::<T::Spec>(id, armed, view.timers, found);
     }
-    let expected = Expected::<T::Spec>::of(state, node.id);
-    compare::state(node.id, &node.view, &expected, found);
-    let armed = mapping.compared(expected.timers);
-    compare::armed::<T::Spec>(node.id, armed, node.view.timers, found);
 }

@@ -22,12 +22,13 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// About how many bytes it takes for each transition to find the executions, at most.
 const BYTES: u64 = 80;
+
+/// How many executions each thread takes between two looks at the clock.
+const BETWEEN_LOOKS: usize = 32;
 
 /// The executions of a world.
 pub struct Suite {
@@ -88,6 +89,22 @@ pub struct Met {
     pub transitions: u64,
 }
 
+/// Transitions of each kind: of the action, the message or the timer, the role, and whether the
+/// process acts.
+pub(crate) type Kinds<K> = BTreeMap<(K, Option<String>, Option<&'static str>, bool), u64>;
+
+/// The same with the name of each kind of action, in their order.
+pub(crate) fn met<K>(kinds: Kinds<K>, name: fn(K) -> &'static str) -> Vec<Met> {
+    let met = |((action, of, role, acts), transitions)| Met {
+        action: name(action),
+        of,
+        role,
+        acts,
+        transitions,
+    };
+    kinds.into_iter().map(met).collect()
+}
+
 /// Finds executions that together take every transition of `world` within its bounds. Programs do
 /// not rename, so the world is the [concrete](World::concrete) one. What is found is the same with
 /// any number of threads.
@@ -105,16 +122,6 @@ pub fn find<T: Sides>(
     let world = world.concrete();
     // What cannot be compared is refused before the search.
     pair::group(mapping, &world)?;
-    search(world, threads, limits, on_progress)
-}
-
-/// The executions of a world that can be compared.
-fn search(
-    world: World,
-    threads: usize,
-    limits: &Limits,
-    on_progress: &mut (dyn FnMut(Progress) + Send),
-) -> Result<Suite, Error> {
     let started = Instant::now();
     let mut space = Packed::new(&world, Vec::new());
     let mut on_event = |event: Event| {
@@ -279,19 +286,12 @@ impl Tally {
 
     /// What was counted, by kinds, where these are the actions.
     fn met(self, actions: &[Action]) -> Vec<Met> {
-        let mut kinds = BTreeMap::new();
+        let mut kinds = Kinds::new();
         for ((number, role, acts), count) in self.0 {
             let action = &actions[number as usize];
             *kinds.entry((Kind::of(action), about(action), role, acts)).or_default() += count;
         }
-        let met = |((kind, of, role, acts), transitions): ((Kind, _, _, _), _)| Met {
-            action: kind.name(),
-            of,
-            role,
-            acts,
-            transitions,
-        };
-        kinds.into_iter().map(met).collect()
+        met(kinds, Kind::name)
     }
 }
 
@@ -333,143 +333,72 @@ pub fn run<T: Sides>(
 ) -> Result<Ran, Error> {
     let started = Instant::now();
     // The states have all been found, and the most memory has been used for them.
-    let limits = Limits { states: None, memory: None, ..*limits };
     let before = Duration::from_secs_f64(suite.summary.seconds);
-    let runner = Runner {
-        mapping,
-        suite,
-        limits: Limits { time: limits.time.map(|time| time.saturating_sub(before)), ..limits },
-        started,
-        next: AtomicUsize::new(0),
-        end: AtomicUsize::new(suite.len()),
-        found: Mutex::default(),
-        on_execution,
-    };
+    let time = limits.time.map(|time| time.saturating_sub(before));
+    let limits = Limits { states: None, memory: None, time, ..*limits };
     let pool = parallel::pool(threads)?;
-    let each = 0..pool.current_num_threads();
-    let worked = pool.install(|| parallel::map(each, |_| runner.work()));
-    worked.into_iter().collect::<Result<(), Error>>()?;
-    runner.ran()
-}
-
-struct Runner<'a, T: Sides> {
-    mapping: &'a Mapping<T>,
-    suite: &'a Suite,
-    limits: Limits,
-    started: Instant,
-    /// The execution that is taken next.
-    next: AtomicUsize,
-    /// No execution is taken from here on.
-    end: AtomicUsize,
-    found: Mutex<Found>,
-    on_execution: &'a (dyn Fn(usize) + Sync),
-}
-
-/// What the threads have found.
-#[derive(Default)]
-struct Found {
-    /// The executions that show none.
-    done: Vec<usize>,
-    cut_short: Option<Reason>,
-    /// The first execution that shows a difference, and that.
-    divergence: Option<(usize, Box<Divergence>)>,
-}
-
-impl<T: Sides> Runner<'_, T> {
-    fn found(&self) -> MutexGuard<'_, Found> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes one execution after the other.
-    fn work(&self) -> Result<(), Error> {
-        let mut pair = match Pair::begin(self.mapping, &self.suite.world)? {
-            Ok(pair) => pair,
-            Err(divergence) => {
-                self.diverges(0, divergence);
-                return Ok(());
-            }
-        };
-        loop {
-            let at = self.next.fetch_add(1, Ordering::Relaxed);
-            if at >= self.end.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            if let Some(reason) = self.limits.exceeded(&self.progress()) {
-                self.found().cut_short = Some(reason);
-                return Ok(());
-            }
-            let actions = self.suite.execution(at);
-            match take(&mut pair, &actions) {
-                Err(divergence) => self.diverges(at, divergence),
-                Ok(()) => self.found().done.push(at),
-            }
-            (self.on_execution)(actions.len());
-        }
-    }
-
-    fn progress(&self) -> Progress {
-        Progress {
+    let count = pool.current_num_threads();
+    let begun = (0..count).map(|_| Pair::begin(mapping, &suite.world));
+    let (mut pairs, mut found) = match begun.collect::<Result<Result<Vec<_>, _>, Error>>()? {
+        Ok(pairs) => (pairs, None),
+        Err(divergence) => (Vec::new(), Some((0, divergence))),
+    };
+    let (mut done, mut cut_short) = (0, None);
+    while done < suite.len() && found.is_none() {
+        cut_short = limits.exceeded(&Progress {
             phase: Phase::Executions,
-            distinct: self.suite.summary.states,
-            generated: self.suite.summary.transitions,
+            distinct: suite.summary.states,
+            generated: suite.summary.transitions,
             levels: None,
             frontier: None,
-            elapsed: self.started.elapsed(),
+            elapsed: started.elapsed(),
+        });
+        if cut_short.is_some() {
+            break;
         }
+        let end = suite.len().min(done + count * BETWEEN_LOOKS);
+        let work = |(first, pair): (usize, &mut Pair<'_, T>)| {
+            let mut own = (done + first..end).step_by(count);
+            own.find_map(|at| {
+                let actions = suite.execution(at);
+                pair.restart();
+                let taken = pair.take(&actions);
+                on_execution(actions.len());
+                Some((at, taken.err()?))
+            })
+        };
+        let differ = pool.install(|| parallel::map(pairs.iter_mut().enumerate(), work));
+        // The first one counts, whichever thread has taken it.
+        found = differ.into_iter().flatten().min_by_key(|&(at, _)| at);
+        done = found.as_ref().map_or(end, |&(at, _)| at);
     }
-
-    /// An execution shows a difference. Those before it are taken to their ends, for the first one
-    /// counts, however the threads take turns.
-    fn diverges(&self, at: usize, divergence: Box<Divergence>) {
-        self.end.fetch_min(at, Ordering::Relaxed);
-        let mut found = self.found();
-        if found.divergence.as_ref().is_none_or(|(first, _)| at < *first) {
-            found.divergence = Some((at, divergence));
-        }
+    let mut ran = Ran { cut_short, ..suite.taken_in(done) };
+    if let Some((at, divergence)) = found {
+        ran.diverged = Some(at + 1);
+        let shorter = suite.shortest(at, divergence.step);
+        let shorter = shorter.filter(|actions| actions.len() < divergence.step);
+        let again = shorter.and_then(|actions| {
+            let pair = pairs.first_mut()?;
+            pair.restart();
+            pair.take(&actions).err()
+        });
+        ran.divergence = Some(again.unwrap_or(divergence));
     }
-
-    fn ran(self) -> Result<Ran, Error> {
-        let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut done = found.done;
-        if let Some((at, _)) = &found.divergence {
-            done = (0..*at).collect();
-        }
-        let mut ran = Ran { cut_short: found.cut_short, ..self.suite.taken_in(&done) };
-        if let Some((at, divergence)) = found.divergence {
-            ran.diverged = Some(at + 1);
-            let shorter = self.suite.shortest(at, divergence.step);
-            let shorter = shorter.filter(|actions| actions.len() < divergence.step);
-            let again = match shorter {
-                Some(actions) => match Pair::begin(self.mapping, &self.suite.world)? {
-                    Ok(mut pair) => take(&mut pair, &actions).err(),
-                    Err(divergence) => Some(divergence),
-                },
-                None => None,
-            };
-            ran.divergence = Some(again.unwrap_or(divergence));
-        }
-        ran.seconds = self.started.elapsed().as_secs_f64();
-        Ok(ran)
-    }
+    ran.seconds = started.elapsed().as_secs_f64();
+    Ok(ran)
 }
 
 impl Suite {
-    /// What was taken in these executions.
-    fn taken_in(&self, done: &[usize]) -> Ran {
-        let taken = || done.iter().flat_map(|&at| &self.numbers()[at]);
+    /// What was taken in so many executions, the first ones.
+    fn taken_in(&self, done: usize) -> Ran {
+        let taken = || self.numbers()[..done].iter().flatten();
         let mut is_taken = vec![false; self.taken.len()];
         taken().for_each(|&transition| is_taken[transition as usize] = true);
         Ran {
-            executions: done.len() as u64,
+            executions: done as u64,
             steps: taken().count() as u64,
             transitions: is_taken.iter().filter(|&&is_taken| is_taken).count() as u64,
             ..Ran::default()
         }
     }
-}
-
-/// Takes these steps from the beginning.
-fn take<T: Sides>(pair: &mut Pair<'_, T>, actions: &[Action]) -> Result<(), Box<Divergence>> {
-    pair.restart();
-    actions.iter().try_for_each(|action| pair.step(action))
 }

@@ -22,10 +22,10 @@
 //! Each of these but the last is a mapping in which some functions are others.
 
 use crate::error::Error;
-use crate::lockstep::{Outcome, walk};
+use crate::lockstep::{Outcome, lockstep};
 use crate::mapping::{
     Built, Counters, Durable, Events, ExpectedFacts, Mapping, More, OnInvalid, Process,
-    ProgramMessage, Restarts, Sides, SpecTimer, Variants,
+    ProgramCore, Restarts, Sides, SpecTimer, Variants,
 };
 use crate::program::{Program, Refusal};
 use crate::reduce::reduce;
@@ -95,7 +95,7 @@ impl<T: Sides> Surroundings<T> {
         let mapping = &self.mapping;
         let Ok(world) = World::new(mapping.rules, self.scenario) else { return Ok(None) };
         let limits = Limits { states: self.pairs, ..*limits };
-        let mut outcome = walk(&world, mapping, threads, &limits, &mut |_| {})?;
+        let mut outcome = lockstep(&world, mapping, threads, &limits, &mut |_| {})?;
         outcome.divergence = outcome.divergence.map(|found| {
             let mut found = reduce(mapping, found);
             found.happened.push_str(&self.happens);
@@ -196,7 +196,7 @@ pub fn around<T, P>(
 ) -> Mapping<(T::Spec, P)>
 where
     T: Sides,
-    P: Program<Durable = Durable<T>, Message = ProgramMessage<T>>,
+    P: Program<Core = ProgramCore<T>>,
 {
     let Mapping { rules, program, process, more, .. } = mapping.clone();
     let More { durations, counters, rebase, asks, events, logs, probes, variants, .. } = more;

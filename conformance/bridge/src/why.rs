@@ -1,14 +1,12 @@
 //! Why not: what the model does in the step in which a program parts from it, what it reads there,
 //! and on which messages the step depends.
 
-use crate::compare::{fields, persists, sends};
+use crate::compare::{Expected, fields, persists, sends, sent, written};
 use crate::divergence::{Difference, Divergence, happening};
 use crate::guards::{Case, does, was};
-use crate::mapping::{Mapping, Process, Sides, SpecEvent, Stable};
+use crate::mapping::{Mapping, Process, Sides, SpecEvent};
 use crate::node::NodeView;
 use crate::pair::Pair;
-use crate::step::ExpectedRun;
-use bellwether_core::protocol::Output;
 use bellwether_engine::protocol::Id;
 use bellwether_engine::trace::{Event, Flight, Step, Trace, label_of};
 use std::collections::BTreeSet;
@@ -50,22 +48,13 @@ fn last_step<T: Sides>(mapping: &Mapping<T>, divergence: &mut Divergence) -> Opt
         divergence.expected = vec!["is down then".to_owned()];
         return Some(());
     }
-    let mut run = ExpectedRun::by(mapping.rules, &node.view);
-    run.happens(group, id, happening);
+    let mut run = Expected::nothing(&node.view);
+    run.happens(group, mapping.rules, id, happening);
     divergence.expected = does(&run);
     let mut outputs = Vec::new();
     let after = node.react(group, happening, &mut outputs).ok()?;
-    let (mut sent, mut written) = (Vec::new(), Vec::<Result<Stable<T>, String>>::new());
-    for output in &outputs {
-        match output {
-            Output::Send { to, message } => {
-                sent.push((*to, (mapping.to_model)(message.clone(), true)));
-            }
-            Output::Persist(durable) => written.push(Ok((mapping.stable)(durable))),
-            Output::Event(_) | Output::WakeAt(_) => {}
-        }
-    }
-    let agrees = |run: &ExpectedRun<T>, from: &Process<T>| {
+    let (sent, written) = (sent(mapping, &outputs), written(mapping, &outputs));
+    let agrees = |run: &Expected<T::Spec>, from: &Process<T>| {
         let mut found = Vec::new();
         sends::<T::Spec>(id, group.size, &sent, &run.effects, &mut found);
         persists::<T::Spec>(id, &written, &run.effects, &mut found);

@@ -1,11 +1,11 @@
 //! The bully: the recommended rules against the production core.
 
 use super::{Bound, Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, ProcessView, Waits};
-use super::{bounds_of, longer_than, node, process_id, unkept};
-use bellwether_bridge::message_table;
+use super::{bounds_of, longer_than, node, process_id};
 use bellwether_bridge::program::Limits;
+use bellwether_bridge::{message_table, timer_table};
 use bellwether_core::protocol::bully as program;
-use bellwether_core::protocol::{Input, Members, Node, NodeId, Role, Status};
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
 use bellwether_model::protocol::{Id, Ids, MAX_NODES, bully as spec};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub fn mapping() -> Mapping<Bully> {
         timer: Arc::new(timer),
         period: Arc::new(period),
         process: Arc::new(|node: &Node<program::Bully>| abstraction(node.status())),
-        stable: Arc::new(unkept),
+        stable: Arc::new(stable),
         believes,
         facts: Arc::new(facts),
         messages: Arc::new(|_| messages()),
@@ -61,7 +61,12 @@ pub fn abstraction(status: Status) -> spec::Process {
         Role::Waiting => spec::Role::Waiting,
         Role::Leader => spec::Role::Leader,
     };
-    spec::Process { role, leader: status.leader.and_then(process_id) }
+    spec::Process { role, leader: status.leader.and_then(process_id), work: None }
+}
+
+/// The leader that a process remembers: the program keeps none.
+fn stable(durable: &Nothing) -> Option<Id> {
+    match *durable {}
 }
 
 /// The configuration of a node. The time-outs are the default ones, which are different.
@@ -107,29 +112,24 @@ message_table! {
     Election = Election;
     Ok = Ok;
     Coordinator = Coordinator;
-    // Other variants' ways to restart.
-    _ { spec::Message::ImBack | spec::Message::WhoLeads }
-}
-
-pub(super) fn timer(timer: program::Timer) -> spec::Timer {
-    match timer {
-        program::Timer::Election => spec::Timer::Election,
-        program::Timer::Coordinator => spec::Timer::Coordinator,
-        program::Timer::Watch => spec::Timer::Watch,
-        program::Timer::Heartbeat => spec::Timer::Heartbeat,
+    // Other variants' ways to restart, and to hand over the work.
+    _ {
+        spec::Message::ImBack
+            | spec::Message::WhoLeads
+            | spec::Message::Ack
+            | spec::Message::State
     }
 }
 
-pub(super) fn period(id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
-    let timing = config(id, members).timing;
-    Some(match timer {
-        spec::Timer::Election => timing.election,
-        spec::Timer::Coordinator => timing.coordinator,
-        spec::Timer::Watch => timing.watch,
-        spec::Timer::Heartbeat => timing.heartbeat,
-        // Another variant's way to restart.
-        spec::Timer::Answer => return None,
-    })
+timer_table! {
+    pub(super) fn timer(program::Timer) -> spec::Timer;
+    fn period(id: NodeId, members: &Members) with timing = config(id, members).timing;
+    Election = Election: timing.election;
+    Coordinator = Coordinator: timing.coordinator;
+    Watch = Watch: timing.watch;
+    Heartbeat = Heartbeat: timing.heartbeat;
+    // Another variant's way to restart.
+    _ { spec::Timer::Answer }
 }
 
 pub(super) fn believes(_: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
@@ -166,6 +166,6 @@ fn bounds(id: NodeId, members: &Members) -> Vec<Bound> {
 }
 
 pub(super) fn messages() -> Vec<spec::Message> {
-    use spec::Message::{Coordinator, Election, ImBack, Ok, WhoLeads};
-    vec![Election, Ok, Coordinator, ImBack, WhoLeads]
+    use spec::Message::{Ack, Coordinator, Election, ImBack, Ok, State, WhoLeads};
+    vec![Election, Ok, Coordinator, ImBack, WhoLeads, Ack, State]
 }

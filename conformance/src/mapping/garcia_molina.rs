@@ -4,8 +4,8 @@ use super::{Bound, Counters, Durations, Mapping, More, OnInvalid, Probes, bounds
 use super::{
     facts_among_equals, known, longer_than, node_id, process_id, shorter_than, small, strangers,
 };
-use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
+use bellwether_bridge::{message_table, timer_table};
 use bellwether_core::protocol::garcia_molina as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::{Id, garcia_molina as spec};
@@ -142,24 +142,14 @@ message_table! {
     Started = Started;
 }
 
-fn timer(timer: program::Timer) -> spec::Timer {
-    match timer {
-        program::Timer::Answer => spec::Timer::Answer,
-        program::Timer::Recovery => spec::Timer::Recovery,
-        program::Timer::Silence => spec::Timer::Silence,
-        program::Timer::Election => spec::Timer::Election,
-        program::Timer::Check => spec::Timer::Check,
-    }
-}
-
-fn period(id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
-    let timing = config(id, members).timing;
-    Some(match timer {
-        spec::Timer::Answer | spec::Timer::Recovery => timing.call,
-        spec::Timer::Silence => timing.silence,
-        spec::Timer::Election => timing.election,
-        spec::Timer::Check => timing.check,
-    })
+timer_table! {
+    fn timer(program::Timer) -> spec::Timer;
+    fn period(id: NodeId, members: &Members) with timing = config(id, members).timing;
+    Answer = Answer: timing.call;
+    Recovery = Recovery: timing.call;
+    Silence = Silence: timing.silence;
+    Election = Election: timing.election;
+    Check = Check: timing.check;
 }
 
 fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {

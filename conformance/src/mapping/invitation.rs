@@ -2,8 +2,8 @@
 
 use super::{Bound, Counters, Durations, Mapping, More, OnInvalid, Probes, bounds_of};
 use super::{facts_among_equals, known, longer_than, node, node_id, process_id, small, strangers};
-use bellwether_bridge::message_table;
 use bellwether_bridge::program::Limits;
+use bellwether_bridge::{message_table, timer_table};
 use bellwether_core::protocol::invitation as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED, invitation as spec};
@@ -136,27 +136,16 @@ message_table! {
     Here(group) = Here(group), group: from_group(group) => to_group(group);
 }
 
-fn timer(timer: program::Timer) -> spec::Timer {
-    match timer {
-        program::Timer::Check => spec::Timer::Check,
-        program::Timer::Answers => spec::Timer::Answers,
-        program::Timer::Delay => spec::Timer::Delay,
-        program::Timer::Accepts => spec::Timer::Accepts,
-        program::Timer::Ready => spec::Timer::Ready,
-        program::Timer::Watch => spec::Timer::Watch,
-        program::Timer::There => spec::Timer::There,
-    }
-}
-
-fn period(id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
-    let timing = config(id, members).timing;
-    Some(match timer {
-        spec::Timer::Check => timing.check,
-        spec::Timer::Answers | spec::Timer::Ready | spec::Timer::There => timing.answer,
-        spec::Timer::Delay => timing.delay,
-        spec::Timer::Accepts => timing.accept,
-        spec::Timer::Watch => timing.silence,
-    })
+timer_table! {
+    fn timer(program::Timer) -> spec::Timer;
+    fn period(id: NodeId, members: &Members) with timing = config(id, members).timing;
+    Check = Check: timing.check;
+    Answers = Answers: timing.answer;
+    Delay = Delay: timing.delay;
+    Accepts = Accepts: timing.accept;
+    Ready = Ready: timing.answer;
+    Watch = Watch: timing.silence;
+    There = There: timing.answer;
 }
 
 fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {

@@ -6,8 +6,8 @@ use super::{
     OnInvalid, Probes, ProcessView, Rename, RequestNumber, Specification, TICK, Variants,
     bounds_of, longer_than, node, node_id, process_id, shorter_than,
 };
-use bellwether_bridge::message_table;
 use bellwether_bridge::program::Limits;
+use bellwether_bridge::{message_table, timer_table};
 use bellwether_core::protocol::lease as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Request, Role};
 use bellwether_core::trace::Start;
@@ -194,32 +194,22 @@ fn program_token(of: spec::Token) -> program::Token {
     program::Token::new(of.0.into())
 }
 
-fn timer(timer: program::Timer) -> spec::Timer {
-    match timer {
-        program::Timer::Asked => spec::Timer::Asked,
-        program::Timer::Lease => spec::Timer::Lease,
-        program::Timer::Renew => spec::Timer::Renew,
-        program::Timer::Retry => spec::Timer::Retry,
-        program::Timer::Grant => spec::Timer::Grant,
-        program::Timer::Away => spec::Timer::Away,
-    }
-}
-
-fn period(_: NodeId, _: &Members, timer: spec::Timer) -> Option<Duration> {
-    Some(match timer {
-        spec::Timer::Asked | spec::Timer::Lease => DURATIONS.hold,
-        spec::Timer::Renew => DURATIONS.renew,
-        spec::Timer::Retry => DURATIONS.retry,
-        spec::Timer::Grant => DURATIONS.keep,
-        spec::Timer::Away => AWAY,
-        // What is asked comes when it comes. The others are of other variants.
-        spec::Timer::Request
+timer_table! {
+    fn timer(program::Timer) -> spec::Timer;
+    fn period(_: NodeId, _: &Members) with durations = DURATIONS;
+    Asked = Asked: durations.hold;
+    Lease = Lease: durations.hold;
+    Renew = Renew: durations.renew;
+    Retry = Retry: durations.retry;
+    Grant = Grant: durations.keep;
+    Away = Away: AWAY;
+    // What is asked comes when it comes. The others are of other variants.
+    _ { spec::Timer::Request
         | spec::Timer::Observed
         | spec::Timer::LockDelay
         | spec::Timer::Replicate
         | spec::Timer::Mistake
-        | spec::Timer::Watch => return None,
-    })
+        | spec::Timer::Watch }
 }
 
 fn stable(durable: &program::Durable) -> spec::Stable {

@@ -7,6 +7,7 @@ use super::{
     process_id, shorter_than,
 };
 use bellwether_bridge::program::{Limits, Refusal};
+use bellwether_bridge::timer_table;
 use bellwether_core::protocol::quorum as program;
 use bellwether_core::protocol::{
     Birth, Core as _, Input, MemberError, Members, Node, NodeId, Request, Role,
@@ -271,48 +272,33 @@ fn to_model(variant: &Variant, message: program::Message) -> spec::Letter {
     spec::Letter { message, mark: carried, birth: life }
 }
 
-fn timer(timer: program::Timer) -> spec::Timer {
-    match timer {
-        program::Timer::Asked => spec::Timer::Asked,
-        program::Timer::Later(_) => spec::Timer::Later,
-        program::Timer::Lease => spec::Timer::Lease,
-        program::Timer::Promise => spec::Timer::Promise,
-        program::Timer::Quiet => spec::Timer::Quiet,
-        program::Timer::Watch => spec::Timer::Watch,
-        program::Timer::Election => spec::Timer::Election,
-        program::Timer::Coordinator => spec::Timer::Coordinator,
-        program::Timer::Backoff => spec::Timer::Backoff,
-        program::Timer::Round => spec::Timer::Round,
-        program::Timer::Dwell => spec::Timer::Dwell,
-        program::Timer::Away => spec::Timer::Away,
-        program::Timer::Meet => spec::Timer::Meet,
-    }
+timer_table! {
+    fn timer(program::Timer) -> spec::Timer;
+    fn period(variant: &Variant, id: NodeId, members: &Members)
+        with (timing, skews) = (variant.timing(), skews(variant, id, members));
+    Asked = Asked: timing.lease;
+    Later = Later(_): timing.lease;
+    Lease = Lease: timing.lease;
+    Promise = Promise: timing.promise;
+    Quiet = Quiet: timing.promise;
+    Watch = Watch: timing.skew + skews;
+    Election = Election: timing.election;
+    Coordinator = Coordinator: timing.coordinator;
+    Backoff = Backoff: timing.backoff;
+    Round = Round: timing.round;
+    Dwell = Dwell: timing.dwell + skews;
+    Away = Away: AWAY;
+    Meet = Meet: timing.round;
+    // What is asked comes when it comes, and the disk syncs before anything is sent.
+    _ { spec::Timer::Request | spec::Timer::Change | spec::Timer::Sync }
 }
 
-fn period(
-    variant: &Variant,
-    id: NodeId,
-    members: &Members,
-    timer: spec::Timer,
-) -> Option<Duration> {
-    let timing = variant.timing();
+/// How much longer a node waits than the highest that runs.
+fn skews(variant: &Variant, id: NodeId, members: &Members) -> Duration {
     let never_run = [variant.rules.observer, variant.rules.witness];
     let runs = |other| process_id(other).is_none_or(|id| !never_run.contains(&Some(id)));
     let higher = members.iter().filter(|&other| other > id && runs(other));
-    let skews: Duration = higher.map(|_| timing.skew).sum();
-    Some(match timer {
-        spec::Timer::Asked | spec::Timer::Later | spec::Timer::Lease => timing.lease,
-        spec::Timer::Promise | spec::Timer::Quiet => timing.promise,
-        spec::Timer::Watch => timing.skew + skews,
-        spec::Timer::Election => timing.election,
-        spec::Timer::Coordinator => timing.coordinator,
-        spec::Timer::Backoff => timing.backoff,
-        spec::Timer::Round | spec::Timer::Meet => timing.round,
-        spec::Timer::Dwell => timing.dwell + skews,
-        spec::Timer::Away => AWAY,
-        // What is asked comes when it comes, and the disk syncs before anything is sent.
-        spec::Timer::Request | spec::Timer::Change | spec::Timer::Sync => return None,
-    })
+    higher.map(|_| variant.timing().skew).sum()
 }
 
 fn believes(_: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {

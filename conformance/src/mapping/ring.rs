@@ -16,6 +16,7 @@ use super::{
     known, longer_than, node, node_id, process_id, unkept,
 };
 use bellwether_bridge::program::Limits;
+use bellwether_bridge::timer_table;
 use bellwether_core::protocol::ring::{self, Config, Timing};
 use bellwether_core::protocol::{Core, Input, Members, Node, NodeId, Nothing, Role};
 use bellwether_model::protocol::ring as spec;
@@ -59,7 +60,7 @@ where
         to_program: Arc::new(to_program),
         to_model: Arc::new(move |message, _| to_model(message)),
         timer: Arc::new(timer),
-        period: Arc::new(|id, members: &Members, timer| Some(period(id, members, timer))),
+        period: Arc::new(period),
         process: Arc::new(move |node: &Node<C>| process(node, unacknowledged, to_model)),
         stable: Arc::new(unkept),
         believes: |_, process| Some(believes(process)),
@@ -122,15 +123,13 @@ pub fn config(id: NodeId, members: &Members) -> Config {
     Config { id, members: members.clone(), timing }
 }
 
-/// How long a timer takes by that.
-fn period(id: NodeId, members: &Members, timer: Timer) -> Duration {
-    let timing = config(id, members).timing;
-    match timer {
-        Timer::Hop => timing.hop,
-        Timer::Lap => timing.lap,
-        Timer::Watch => timing.watch,
-        Timer::Heartbeat => timing.heartbeat,
-    }
+timer_table! {
+    fn timer(ring::Timer) -> Timer;
+    fn period(id: NodeId, members: &Members) with timing = config(id, members).timing;
+    Hop = Hop: timing.hop;
+    Lap = Lap: timing.lap;
+    Watch = Watch: timing.watch;
+    Heartbeat = Heartbeat: timing.heartbeat;
 }
 
 /// What is not acknowledged in time was handed to another member. A claim may be as old as a
@@ -168,14 +167,5 @@ pub(super) fn lap_to_model(lap: ring::Lap) -> Lap {
     match lap {
         ring::Lap::Election(id) => Lap::Election(known(id)),
         ring::Lap::Coordinator(id) => Lap::Coordinator(known(id)),
-    }
-}
-
-fn timer(timer: ring::Timer) -> Timer {
-    match timer {
-        ring::Timer::Hop => Timer::Hop,
-        ring::Timer::Lap => Timer::Lap,
-        ring::Timer::Watch => Timer::Watch,
-        ring::Timer::Heartbeat => Timer::Heartbeat,
     }
 }

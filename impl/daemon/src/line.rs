@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use bellwether_stores::private_file::endless;
 use bellwether_cli::failure::refused;
 use bellwether_cli::{brief, shell};
+use bellwether_stores::private_file::endless;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};

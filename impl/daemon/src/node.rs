@@ -4,10 +4,12 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use bellwether::internal::config::{self, Address, Certificates, Credentials, Log, Runnable, Token};
 use bellwether::http::{self, Options};
-use bellwether_stores::private_file::endless;
+use bellwether::internal::config::{
+    self, Address, Certificates, Credentials, Log, Runnable, Token,
+};
 use bellwether::{Config, Election, Groups, Handle, Stopped};
+use bellwether_stores::private_file::endless;
 use tokio::net::TcpListener;
 
 /// Whether the configuration says all that it must, whatever is in the files that it names.

@@ -15,8 +15,8 @@ use bellwether::internal::status::{
     CertificateReport, GroupsReport, MemberReport, QueryError, StatusReport, Told, query_any,
     query_group,
 };
-use bellwether_cli::failure::Wrong;
 use bellwether::{NodeId, Role};
+use bellwether_cli::failure::Wrong;
 use futures::future::join_all;
 use humantime::{format_duration, format_rfc3339_seconds};
 use serde_json::Value;
@@ -199,9 +199,7 @@ fn watch(args: &Args, ask: impl Fn() -> Result<Answer, QueryError>) -> Result<Ex
     loop {
         let text = match ask() {
             Ok(answer) => text(args, &answer)?,
-            Err(error) if args.json => {
-                json::line(&Wrong::of(&[error.to_string()], UNREACHABLE))?
-            }
+            Err(error) if args.json => json::line(&Wrong::of(&[error.to_string()], UNREACHABLE))?,
             Err(error) => format!("{error}\n"),
         };
         if !put(&format!("{clear}{text}"))? {

@@ -185,8 +185,8 @@ mod tests {
     use std::sync::Arc;
 
     use bellwether::store::Connect;
-    use tokio::runtime::Builder;
     use bellwether_core::protocol::lease::Token;
+    use tokio::runtime::Builder;
 
     use super::*;
 

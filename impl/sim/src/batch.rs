@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-
 use crate::code::Code;
 use crate::run::run;
 use crate::world::{Broken, Counts};
@@ -36,15 +34,6 @@ pub struct Summary {
     pub slowest: Option<(Duration, u64)>,
     /// The first run, in the order of seeds, in which an invariant was broken.
     pub failed: Option<(Code, Broken)>,
-}
-
-/// The counts of a batch, for programs.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Agreement {
-    /// The longest time to agreement after the last fault, in seconds.
-    pub seconds: f64,
-    /// The seed of that run.
-    pub seed: u64,
 }
 
 impl Summary {

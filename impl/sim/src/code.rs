@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clap::ValueEnum as _;
 use thiserror::Error;
 
 use crate::faults::{Faults, Kind};
@@ -58,13 +59,13 @@ pub enum CodeError {
     #[error(
         "{kinds} are simulated with the protocol quorum and up to {MOST_OPERATED} nodes: use \
          those, or other faults",
-        kinds = Kind::OPERATORS.map(Kind::name).join(", ")
+        kinds = listed(Kind::operators())
     )]
     Operators,
     /// Its faults are for another protocol.
     #[error(
         "{kinds} are simulated with the protocol lease: use that, or other faults",
-        kinds = Kind::STORES.map(Kind::name).join(", ")
+        kinds = listed(Kind::stores())
     )]
     Stores,
     /// Its seed.
@@ -73,6 +74,11 @@ pub enum CodeError {
     /// The faults that are kept.
     #[error("`{0}` is no list of the faults that are kept: use numbers with commas, such as 3,17")]
     Kept(String),
+}
+
+fn listed(kinds: &[Kind]) -> String {
+    let names: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
+    names.join(", ")
 }
 
 /// The number of nodes in a text.
@@ -119,7 +125,7 @@ pub fn protocol(text: &str) -> Result<String, CodeError> {
 ///
 /// [`CodeError::Wrong`] unless there is one of that name.
 pub fn wrong(text: &str) -> Result<Wrong, CodeError> {
-    Wrong::named(text).ok_or_else(|| CodeError::Wrong(text.to_owned()))
+    Wrong::from_str(text, false).map_err(|_| CodeError::Wrong(text.to_owned()))
 }
 
 impl FromStr for Code {
@@ -160,10 +166,11 @@ impl Code {
     /// [`CodeError::Operators`] or [`CodeError::Stores`] if not.
     pub fn suits(&self) -> Result<(), CodeError> {
         let (is_operated, has_store) = subject::with(&self.protocol, Has).unwrap_or_default();
-        if self.faults.have_any(&Kind::OPERATORS) && !(is_operated && self.nodes <= MOST_OPERATED) {
+        if self.faults.have_any(Kind::operators()) && !(is_operated && self.nodes <= MOST_OPERATED)
+        {
             return Err(CodeError::Operators);
         }
-        if self.faults.have_any(&Kind::STORES) && !has_store {
+        if self.faults.have_any(Kind::stores()) && !has_store {
             return Err(CodeError::Stores);
         }
         Ok(())

@@ -9,11 +9,9 @@ use bellwether_core::protocol::{NodeId, Role};
 use serde::Serialize;
 
 use crate::clock::Moment;
-use crate::faults::{Blow, Fault};
 use crate::invariant::{Face, Terms};
-use crate::network::Delays;
 use crate::random::Random;
-use crate::subject::{Subject, Visitor, with};
+use crate::subject::{Quorum, Subject, Visitor, with};
 use crate::world::{Setting, World};
 
 /// How many failovers are measured for each number of nodes.
@@ -77,34 +75,27 @@ impl Visitor for Measures {
     }
 }
 
-/// A group of founders that have just started, with these faults for ever.
-fn group<S: Subject>(nodes: usize, seed: u64, plan: Vec<Fault>) -> World<S> {
+/// Returns a group of founders in which nothing goes wrong, and that has had a leader for two
+/// seconds and a bit.
+fn calm<S: Subject>(nodes: usize, seed: u64) -> World<S> {
     let never = Moment(u64::MAX);
-    let calm = if plan.is_empty() { Moment(0) } else { never };
     let setting = Setting {
         nodes,
         seed,
         wrong: None,
-        delays: Delays::USUAL,
         voters: None,
-        plan: (0..).zip(plan).collect(),
-        terms: Terms { from: never, calm, bound: Duration::MAX },
+        plan: Vec::new(),
+        terms: Terms { from: never, calm: Moment(0), bound: Duration::MAX },
         end: never,
         starts: Duration::from_millis(20),
         founded: true,
-        scattered: true,
         prepares: false,
         trace: false,
     };
-    World::<S>::new(setting, Vec::new())
-}
-
-/// A group that has had a leader for two seconds and a bit.
-fn calm<S: Subject>(nodes: usize, seed: u64) -> World<S> {
-    let mut world = group::<S>(nodes, seed, Vec::new());
-    wait(&mut world, |world| world.agreed().is_some());
+    let mut world = World::<S>::new(setting, Vec::new());
+    wait(&mut world, |world| world.agreed.is_some());
     let pause = Random::of(&[seed, 0xfa11]).duration(Duration::ZERO, Duration::from_millis(250));
-    let later = world.now() + Duration::from_secs(2) + pause;
+    let later = world.now + Duration::from_secs(2) + pause;
     world.run_until(later);
     world
 }
@@ -112,119 +103,50 @@ fn calm<S: Subject>(nodes: usize, seed: u64) -> World<S> {
 /// One failover, in a group that has been calm.
 fn failover<S: Subject>(nodes: usize, seed: u64) -> Cost {
     let mut world = calm::<S>(nodes, seed);
-    let crash = world.now();
-    let leader = world.faces().iter().position(|face| face.role == Role::Leader);
+    let crash = world.now;
+    let leader = world.faces.iter().position(|face| face.role == Role::Leader);
     world.remove(leader.unwrap_or_default());
     let is = |roles: &'static [Role]| {
-        move |world: &World<S>| world.faces().iter().any(|face| roles.contains(&face.role))
+        move |world: &World<S>| world.faces.iter().any(|face| roles.contains(&face.role))
     };
     let detected = wait(&mut world, is(&[Role::Candidate, Role::Waiting]));
-    let before = world.counts().sent;
+    let before = world.counts.sent;
     let leads = wait(&mut world, is(&[Role::Leader]));
-    let agreed = wait(&mut world, |world| world.agreed().is_some());
+    let agreed = wait(&mut world, |world| world.agreed.is_some());
     Cost {
         detection: detected.since(crash),
         election: leads.since(detected),
         spread: agreed.since(leads),
-        messages: world.counts().sent - before,
+        messages: world.counts.sent - before,
         ..Cost::default()
     }
 }
 
-/// What the lowest node costs the others if it no longer hears the highest, which leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BrokenLink {
-    /// How often one of the others changes its role or its leader in ten seconds.
-    pub disturbed: u64,
-    /// How often the lowest itself does.
-    pub changes: u64,
-    /// From a crash of the highest after that to the moment at which all that are left agree.
-    pub failover: Duration,
-}
-
-/// Measures a group in which the link of the lowest and the highest node breaks for good.
+/// Returns for how long no node leads while the leader of a calm group of the quorum bully hands
+/// over to the next lower node: from the moment at which the leader stops, which the leader chooses,
+/// to the moment at which the other leads. `None` if the other does not come to lead.
 #[must_use]
-pub fn broken_link(protocol: &str, nodes: usize, seed: u64) -> Option<BrokenLink> {
-    with(protocol, Breaks { nodes, seed })
-}
-
-struct Breaks {
-    nodes: usize,
-    seed: u64,
-}
-
-impl Visitor for Breaks {
-    type Output = BrokenLink;
-
-    fn visit<S: Subject>(self) -> BrokenLink {
-        let highest = self.nodes - 1;
-        // By then all follow the highest.
-        let cut = |from, to| Fault {
-            from: Moment(0) + Duration::from_secs(1),
-            until: Moment(u64::MAX),
-            blow: Blow::Cut(from, to),
-        };
-        let mut world = group::<S>(self.nodes, self.seed, vec![cut(0, highest), cut(highest, 0)]);
-        let beliefs = |world: &World<S>| -> Vec<_> {
-            world.faces().iter().map(|face| (face.role, face.leader)).collect()
-        };
-        world.run_until(Moment(0) + Duration::from_secs(3));
-        let end = world.now() + Duration::from_secs(10);
-        let mut found = BrokenLink { disturbed: 0, changes: 0, failover: Duration::ZERO };
-        while world.now() < end {
-            let before = beliefs(&world);
-            let next = world.next().unwrap_or(end).min(end);
-            world.run_until(next);
-            let now = beliefs(&world);
-            let mut changed = before.iter().zip(&now).map(|(before, now)| before != now);
-            found.changes += u64::from(changed.next() == Some(true));
-            found.disturbed += changed.map(u64::from).sum::<u64>();
-        }
-        let crash = world.now();
-        world.remove(highest);
-        found.failover = wait(&mut world, |world| world.agreed().is_some()).since(crash);
-        found
-    }
-}
-
-/// How long no node leads while a leader of a calm group hands over to the next lower node: from
-/// the moment at which it stops, which it chooses, to the one at which the other leads. None if the
-/// protocol does not.
-#[must_use]
-pub fn handover(protocol: &str, nodes: usize, seed: u64) -> Option<Duration> {
-    with(protocol, HandsOver { nodes, seed })?
-}
-
-struct HandsOver {
-    nodes: usize,
-    seed: u64,
-}
-
-impl Visitor for HandsOver {
-    type Output = Option<Duration>;
-
-    fn visit<S: Subject>(self) -> Option<Duration> {
-        let mut world = calm::<S>(self.nodes, self.seed);
-        let (_, leader) = world.agreed()?;
-        let next = NodeId::new(leader.get() - 1)?;
-        world.ask(usize::from(leader.get()) - 1, Command::HandOver(Some(next)));
-        let leads = |world: &World<S>| world.faces().iter().any(|face| face.role == Role::Leader);
-        let stopped = wait(&mut world, |world| !leads(world));
-        let is_next = |face: &Face| face.id == next && face.role == Role::Leader;
-        let began = wait(&mut world, |world| world.faces().iter().any(is_next));
-        let led = world.counts().leaders == 2;
-        led.then(|| began.since(stopped))
-    }
+pub fn handover(nodes: usize, seed: u64) -> Option<Duration> {
+    let mut world = calm::<Quorum<0>>(nodes, seed);
+    let (_, leader) = world.agreed?;
+    let next = NodeId::new(leader.get() - 1)?;
+    world.ask(usize::from(leader.get()) - 1, Command::HandOver(Some(next)));
+    let stopped =
+        wait(&mut world, |world| world.faces.iter().all(|face| face.role != Role::Leader));
+    let is_next = |face: &Face| face.id == next && face.role == Role::Leader;
+    let began = wait(&mut world, |world| world.faces.iter().any(is_next));
+    let led = world.counts.leaders == 2;
+    led.then(|| began.since(stopped))
 }
 
 /// Lets things happen until something is so; when that was. Gives up after ten minutes.
 fn wait<S: Subject>(world: &mut World<S>, is_so: impl Fn(&World<S>) -> bool) -> Moment {
-    let end = world.now() + Duration::from_secs(600);
-    while !is_so(world) && world.now() < end {
+    let end = world.now + Duration::from_secs(600);
+    while !is_so(world) && world.now < end {
         let next = world.next().unwrap_or(end).min(end);
         world.run_until(next);
     }
-    world.now()
+    world.now
 }
 
 /// The costs as a table in Markdown, one row for each number of nodes and protocol.

@@ -96,16 +96,20 @@ pub enum Blow {
         /// How much longer a message takes back.
         back: Duration,
     },
-    /// The network is bad: so many messages of a thousand are lost or doubled, and a message takes
-    /// up to so long.
-    Weather {
-        /// Lost.
-        lost: u64,
-        /// Doubled.
-        doubled: u64,
-        /// How long a message may take.
-        slow: Duration,
-    },
+    /// The network is bad.
+    Weather(Weather),
+}
+
+/// The state of a bad network: so many messages of a thousand are lost or doubled, and a message
+/// takes up to so long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weather {
+    /// Lost.
+    pub lost: u64,
+    /// Doubled.
+    pub doubled: u64,
+    /// How long a message may take.
+    pub slow: Duration,
 }
 
 /// What a node is asked for.
@@ -180,7 +184,7 @@ impl fmt::Display for Fault {
                 let (one, other) = (one + 1, other + 1);
                 write!(f, "from n{one} to n{other} takes {there:.1?} longer, and {back:.1?} back")
             }
-            Blow::Weather { lost, doubled, slow } => {
+            Blow::Weather(Weather { lost, doubled, slow }) => {
                 write!(f, "of 1000 messages {lost} lost, {doubled} doubled, up to {slow:.1?} late")
             }
         }?;
@@ -254,7 +258,7 @@ fn span(stage: Stage, random: &mut Random) -> (Moment, Moment) {
 fn random_fault(kinds: &[Kind], stage: Stage, random: &mut Random) -> Fault {
     let (from, mut until) = span(stage, random);
     let target = target(stage, random);
-    let weather = |lost, doubled, slow| Blow::Weather { lost, doubled, slow };
+    let weather = |lost, doubled, slow| Blow::Weather(Weather { lost, doubled, slow });
     let kind = kinds[random.place(kinds.len())];
     // A copy lasts for so long that its node can notice the other.
     if kind == Kind::Twins {

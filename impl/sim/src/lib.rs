@@ -13,7 +13,7 @@ pub mod failover;
 pub mod faults;
 mod host;
 pub mod invariant;
-pub mod network;
+mod network;
 mod program;
 pub mod random;
 pub mod run;

@@ -3,31 +3,14 @@
 use std::time::Duration;
 
 use crate::clock::Moment;
+use crate::faults::Weather;
 use crate::random::Random;
 
-/// The delays of a network that is well.
-#[derive(Clone, Copy, Debug)]
-pub struct Delays {
-    /// The shortest.
-    pub low: Duration,
-    /// The longest.
-    pub high: Duration,
-}
+/// The shortest time that a message takes when the network is well.
+const SHORTEST: Duration = Duration::from_micros(500);
 
-impl Delays {
-    /// Of a simulation with faults.
-    pub const USUAL: Self =
-        Self { low: Duration::from_micros(500), high: Duration::from_millis(5) };
-}
-
-/// How bad it is, while a fault lasts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Weather {
-    pub(crate) fault: usize,
-    pub(crate) lost: u64,
-    pub(crate) doubled: u64,
-    pub(crate) slow: Duration,
-}
+/// The longest time that a message takes when the network is well.
+pub(crate) const LONGEST: Duration = Duration::from_millis(5);
 
 /// How many messages a link holds; what is sent to a full one is lost. As many as a queue to a peer
 /// of the daemon.
@@ -44,18 +27,18 @@ pub(crate) struct Network {
     far: Vec<Duration>,
     /// How many messages are on their way.
     flying: Vec<u8>,
-    pub(crate) weather: Vec<Weather>,
-    delays: Delays,
+    /// The weather of each fault that lasts.
+    pub(crate) weather: Vec<(usize, Weather)>,
     /// What was sent before arrives by then.
     pub(crate) calm: Moment,
 }
 
 impl Network {
-    pub(crate) fn new(nodes: usize, delays: Delays, calm: Moment) -> Self {
+    pub(crate) fn new(nodes: usize, calm: Moment) -> Self {
         let cuts = vec![0; nodes * nodes];
         let flying = vec![0; nodes * nodes];
         let (far, weather) = (Vec::new(), Vec::new());
-        Self { nodes, cuts, flying, any_cut: 0, far, weather, delays, calm }
+        Self { nodes, cuts, flying, any_cut: 0, far, weather, calm }
     }
 
     pub(crate) fn cut(&mut self, from: usize, to: usize) {
@@ -95,9 +78,9 @@ impl Network {
             return [None, None];
         }
         let longer = self.far.get(link).copied().unwrap_or_default();
-        let first = at + random.duration(self.delays.low, self.delays.high) + longer;
+        let first = at + random.duration(SHORTEST, LONGEST) + longer;
         let mut arrivals = [Some(first), None];
-        for weather in &self.weather {
+        for (_, weather) in &self.weather {
             let late = first + random.skewed(weather.slow);
             if random.chance(weather.doubled) {
                 arrivals[1] = Some(late);
@@ -109,7 +92,7 @@ impl Network {
             }
         }
         if at < self.calm {
-            let soon = self.calm + self.delays.high + longer;
+            let soon = self.calm + LONGEST + longer;
             arrivals = arrivals.map(|arrival| arrival.map(|moment| moment.min(soon)));
         }
         self.flying[link] += arrivals.iter().flatten().count() as u8;

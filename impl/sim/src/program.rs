@@ -21,13 +21,14 @@ pub(crate) const ENDS: (Duration, Duration) = (Duration::from_millis(20), Durati
 pub(crate) struct Program {
     told: Option<ProgramView>,
     /// Until when it may do what only a leader may.
-    lease: Option<Lease>,
+    pub(crate) lease: Option<Lease>,
     /// The number of the question for which it has prepared itself, and of the last one.
     prepared: u64,
     number: u64,
-    unprepared: bool,
+    /// The program was told that it leads before it had prepared itself for that.
+    pub(crate) unprepared: bool,
     /// Its work, and whether it was asked to end it.
-    work: Option<Lease>,
+    pub(crate) work: Option<Lease>,
     ends: bool,
 }
 
@@ -58,11 +59,6 @@ impl Program {
         self.prepared = self.prepared.max(number);
     }
 
-    /// Whether it was told that it leads before it had prepared itself for that.
-    pub(crate) fn is_unprepared(&self) -> bool {
-        self.unprepared
-    }
-
     /// It is asked to end its work of this epoch. Returns whether it has any.
     pub(crate) fn end(&mut self, epoch: Epoch) -> bool {
         self.ends = self.work.is_some_and(|work| work.epoch == epoch);
@@ -89,13 +85,5 @@ impl Program {
 
     pub(crate) fn epoch(&self) -> Option<Epoch> {
         self.told.and_then(|told| told.epoch())
-    }
-
-    pub(crate) fn lease(&self) -> Option<Lease> {
-        self.lease
-    }
-
-    pub(crate) fn work(&self) -> Option<Lease> {
-        self.work
     }
 }

@@ -8,7 +8,7 @@ use crate::clock::Moment;
 use crate::code::Code;
 use crate::faults::{Blow, DURATIONS, FARTHEST, Fault, Faults, Kind, Stage, Target, VOTERS, plan};
 use crate::invariant::{self, Terms};
-use crate::network::Delays;
+use crate::network;
 use crate::random::Random;
 use crate::subject::{Subject, Visitor, with};
 use crate::world::{Outcome, Setting, World};
@@ -26,13 +26,15 @@ const OF_TRANSFERS: &[&str] = &["transfers-work"];
 /// Repeats the run of a code.
 #[must_use]
 pub fn run(code: &Code, trace: bool) -> Outcome {
-    let done = with(&code.protocol, Runs { code, trace });
+    let done = with(&code.protocol, Runs { code, trace, stays: true });
     done.unwrap_or_else(|| unreachable!("a code has a known protocol"))
 }
 
 struct Runs<'a> {
     code: &'a Code,
     trace: bool,
+    /// The first leader is to stay where it has peace.
+    stays: bool,
 }
 
 impl Visitor for Runs<'_> {
@@ -42,7 +44,7 @@ impl Visitor for Runs<'_> {
         let setting = setting::<S>(self.code, self.trace);
         let faults = &self.code.faults;
         let mut promised = S::PROMISES.concat();
-        if is_peace(faults) {
+        if self.stays && is_peace(faults) {
             promised.extend(S::PROMISES_IN_PEACE);
         }
         if faults.are_only(Kind::Transfers) {
@@ -86,28 +88,14 @@ fn is_peace(faults: &Faults) -> bool {
 pub fn flapping_highest(protocol: &str, nodes: usize, seed: u64) -> Option<Outcome> {
     let (protocol, wrong) = (protocol.to_owned(), Some(Wrong::FlapsLeader));
     let code = Code { protocol, wrong, nodes, faults: Faults::Flap, seed, kept: None };
-    with(&code.protocol, Flaps { code: &code })
-}
-
-struct Flaps<'a> {
-    code: &'a Code,
-}
-
-impl Visitor for Flaps<'_> {
-    type Output = Outcome;
-
-    fn visit<S: Subject>(self) -> Outcome {
-        let promised = invariant::named(&S::PROMISES.concat());
-        World::<S>::new(setting::<S>(self.code, false), promised).run()
-    }
+    with(&code.protocol, Runs { code: &code, trace: false, stays: false })
 }
 
 /// What the code of a run stands for.
 fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
-    let delays = Delays::USUAL;
     let far = if code.faults.have(Kind::Distances) { FARTHEST } else { Duration::ZERO };
     let durations = if code.faults.have(Kind::Reloads) { DURATIONS - 1 } else { 0 };
-    let bound = S::bound(code.nodes, delays.high + far, durations);
+    let bound = S::bound(code.nodes, network::LONGEST + far, durations);
     let from = match is_peace(&code.faults) {
         true => Moment(0) + bound,
         false => Moment(0) + Duration::from_secs(1),
@@ -131,7 +119,6 @@ fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
         nodes: code.nodes,
         seed: code.seed,
         wrong: code.wrong,
-        delays,
         voters: code.faults.have(Kind::Members).then(|| voters(code)),
         plan: (0..).zip(planned).filter(|(number, _)| kept(number)).collect(),
         terms: Terms { from, calm, bound },
@@ -143,7 +130,6 @@ fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
         },
         // A group larger than any cluster would need too many messages to found itself.
         founded: code.nodes > Members::MAX,
-        scattered: true,
         prepares,
         trace,
     }

@@ -108,7 +108,8 @@ pub(crate) struct Store {
     pub(crate) semantics: Semantics,
     clock: Clock,
     row: Row,
-    version: u64,
+    /// The version of the record, which each write changes.
+    pub(crate) version: u64,
     /// The rows that were replaced, each with the moment at which it was.
     past: Vec<(Moment, Row)>,
     /// How many outages last.
@@ -128,11 +129,6 @@ impl Store {
         clock.set_rate(Moment(0), if semantics == SQLITE { 0 } else { drift });
         let (row, past) = (Row::default(), Vec::new());
         Self { semantics, clock, row, version: 0, past, outages: 0, rests: Moment(0), sent: 0 }
-    }
-
-    /// Returns the version of the record, which each write changes.
-    pub(crate) fn version(&self) -> u64 {
-        self.version
     }
 
     /// Returns the token of the record.

@@ -1,8 +1,7 @@
 //! The simulation: nodes, a network and clocks, and a queue of what happens next. Everything
 //! follows from the [code](crate::code::Code) of the run.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bellwether_core::member::{Command, Event, Member, Setup, StorageAnswer};
@@ -13,8 +12,8 @@ use crate::client::{Client, Mail};
 use crate::clock::{Clock, Moment};
 use crate::faults::Fault;
 use crate::host::{EventOf, Host, MessageOf};
-use crate::invariant::{Face, Fact, Invariant, Terms};
-use crate::network::{Delays, Network};
+use crate::invariant::{Face, Fact, Invariant, Memory, Terms};
+use crate::network::Network;
 use crate::random::{Random, mix};
 use crate::store::{Ask, Store};
 use crate::subject::Subject;
@@ -45,8 +44,6 @@ pub struct Setting {
     pub seed: u64,
     /// What is wrong on purpose.
     pub wrong: Option<Wrong>,
-    /// How long messages take when the network is well.
-    pub delays: Delays,
     /// How many nodes, the lowest, are members at first; all of them unless given.
     pub voters: Option<usize>,
     /// The faults, with their numbers in the plan.
@@ -60,8 +57,6 @@ pub struct Setting {
     /// Whether all nodes are founders of their cluster from the beginning, if their protocol has
     /// such; if not, they found it.
     pub founded: bool,
-    /// Whether clocks differ, and processes wake up late.
-    pub scattered: bool,
     /// Whether programs prepare themselves before they lead.
     pub prepares: bool,
     /// Whether a trace is kept.
@@ -71,10 +66,10 @@ pub struct Setting {
 /// What happens.
 #[derive(Clone)]
 enum Happening<M> {
+    /// A message arrives; its sender was configured `with` the durations of this number.
     Arrives {
         from: NodeId,
         to: usize,
-        /// The number of the durations that the sender was configured with.
         with: usize,
         message: M,
     },
@@ -128,38 +123,6 @@ enum Happening<M> {
     Look,
 }
 
-struct Entry<M> {
-    at: Moment,
-    number: u64,
-    what: Happening<M>,
-}
-
-impl<M> Entry<M> {
-    fn key(&self) -> (Moment, u64) {
-        (self.at, self.number)
-    }
-}
-
-impl<M> PartialEq for Entry<M> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl<M> Eq for Entry<M> {}
-
-impl<M> PartialOrd for Entry<M> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<M> Ord for Entry<M> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
 /// Everything.
 pub struct World<S: Subject> {
     setting: Setting,
@@ -169,19 +132,23 @@ pub struct World<S: Subject> {
     transfer: Option<transfer::Transfer>,
     /// No transfer is asked for before.
     rests: Moment,
-    now: Moment,
-    queue: BinaryHeap<Reverse<Entry<MessageOf<S>>>>,
+    pub(crate) now: Moment,
+    /// The events to come, by their moments and numbers.
+    queue: BTreeMap<(Moment, u64), Happening<MessageOf<S>>>,
     number: u64,
     hosts: Vec<Host<S>>,
-    faces: Vec<Face>,
-    agreed: Option<(Moment, NodeId)>,
+    /// The beliefs of the nodes.
+    pub(crate) faces: Vec<Face>,
+    /// The leader on which all nodes agree that are up, and since when they do.
+    pub(crate) agreed: Option<(Moment, NodeId)>,
     network: Network,
     /// The store that grants the lease, if one does.
     store: Option<Store>,
     /// Which node each fault that lasts has struck.
     struck: Vec<Option<(usize, u64)>>,
-    invariants: Vec<(&'static str, Box<dyn Invariant>)>,
-    counts: Counts,
+    invariants: Vec<(&'static str, Invariant)>,
+    memory: Memory,
+    pub(crate) counts: Counts,
     digest: u64,
     trace: Vec<String>,
     broken: Option<Broken>,
@@ -190,57 +157,48 @@ pub struct World<S: Subject> {
 impl<S: Subject> World<S> {
     /// A world in which nothing has happened.
     #[must_use]
-    pub fn new(setting: Setting, invariants: Vec<(&'static str, Box<dyn Invariant>)>) -> Self {
+    pub fn new(setting: Setting, invariants: Vec<(&'static str, Invariant)>) -> Self {
         let ids = (1..=setting.nodes).filter_map(|number| NodeId::new(u16::try_from(number).ok()?));
         let all = Members::of_any_size(ids);
         let voters = setting.voters.unwrap_or(setting.nodes);
         let first = Members::of_any_size(all.iter().take(voters));
-        let clock = |id: NodeId| {
-            let shown = mix(setting.seed ^ u64::from(id.get()) << 32) >> 10;
-            Clock::new(if setting.scattered { shown } else { 0 })
-        };
+        let clock = |id: NodeId| Clock::new(mix(setting.seed ^ u64::from(id.get()) << 32) >> 10);
         let mut hosts: Vec<Host<S>> = all.iter().map(|id| Host::new(id, clock(id))).collect();
         if setting.founded {
             for host in &mut hosts {
                 host.disk.synced = S::Core::founder();
             }
         }
-        let face = |id| {
-            let role = Role::NotStarted;
-            let (leader, term, work, durable) = (None, None, None, None);
-            let (lists, elected_by) = (None, None);
-            let (up, prepared, waits, problem) = (false, true, false, false);
-            let (birth, wiped) = (None, 0);
-            Face {
-                id,
-                up,
-                role,
-                leader,
-                term,
-                work,
-                prepared,
-                durable,
-                lists,
-                elected_by,
-                birth,
-                waits,
-                wiped,
-                problem,
-            }
+        let face = |id| Face {
+            id,
+            up: false,
+            role: Role::NotStarted,
+            leader: None,
+            term: None,
+            work: None,
+            prepared: true,
+            durable: None,
+            lists: None,
+            elected_by: None,
+            birth: None,
+            waits: false,
+            wiped: 0,
+            problem: false,
         };
         let turn = setting.seed.checked_rem(S::STORES.len() as u64);
         let store = turn.map(|turn| Store::new(S::STORES[turn as usize], setting.seed));
         let places = setting.nodes + usize::from(store.is_some());
         let mut world = Self {
             now: Moment(0),
-            queue: BinaryHeap::new(),
+            queue: BTreeMap::new(),
             number: 0,
             faces: all.iter().map(face).collect(),
             agreed: None,
-            network: Network::new(places, setting.delays, setting.terms.calm),
+            network: Network::new(places, setting.terms.calm),
             store,
             struck: vec![None; setting.plan.len()],
             invariants,
+            memory: Memory::default(),
             counts: Counts::default(),
             digest: mix(setting.seed),
             trace: Vec::new(),
@@ -286,51 +244,27 @@ impl<S: Subject> World<S> {
     /// Runs until that moment, or until an invariant is broken.
     pub fn run_until(&mut self, until: Moment) {
         while self.broken.is_none() {
-            if self.queue.peek().is_none_or(|Reverse(next)| next.at > until) {
+            if self.next().is_none_or(|at| at > until) {
                 self.now = self.now.max(until);
                 self.look(Fact::Passed);
                 return;
             }
-            let Some(Reverse(next)) = self.queue.pop() else { return };
-            self.now = next.at;
+            let Some(((at, _), what)) = self.queue.pop_first() else { return };
+            self.now = at;
             self.counts.steps += 1;
-            self.happen(next.what);
+            self.happen(what);
         }
-    }
-
-    /// What the nodes believe.
-    #[must_use]
-    pub fn faces(&self) -> &[Face] {
-        &self.faces
-    }
-
-    /// Since when all nodes that are up agree on one of them that leads.
-    #[must_use]
-    pub fn agreed(&self) -> Option<(Moment, NodeId)> {
-        self.agreed
-    }
-
-    /// The moment.
-    #[must_use]
-    pub fn now(&self) -> Moment {
-        self.now
-    }
-
-    /// What it has counted.
-    #[must_use]
-    pub fn counts(&self) -> &Counts {
-        &self.counts
     }
 
     /// The moment of what happens next.
     #[must_use]
     pub fn next(&self) -> Option<Moment> {
-        self.queue.peek().map(|Reverse(entry)| entry.at)
+        self.queue.first_key_value().map(|(&(at, _), _)| at)
     }
 
     fn push(&mut self, at: Moment, what: Happening<MessageOf<S>>) {
         self.number += 1;
-        self.queue.push(Reverse(Entry { at, number: self.number, what }));
+        self.queue.insert((at, self.number), what);
     }
 
     fn happen(&mut self, what: Happening<MessageOf<S>>) {
@@ -466,10 +400,7 @@ impl<S: Subject> World<S> {
     fn schedule(&mut self, node: usize) {
         let host = &mut self.hosts[node];
         let (true, Some(wake)) = (host.runs(), host.wake) else { return };
-        let late = match self.setting.scattered {
-            true => mix(self.setting.seed ^ wake.as_nanos()) % LATE,
-            false => 0,
-        };
+        let late = mix(self.setting.seed ^ wake.as_nanos()) % LATE;
         let at = Moment(host.clock.when(wake).0.max(self.now.0 + 1) + late);
         if host.scheduled.is_none_or(|scheduled| scheduled > at || scheduled < self.now) {
             host.scheduled = Some(at);

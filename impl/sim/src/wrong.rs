@@ -1,8 +1,10 @@
 //! Worlds that are wrong on purpose: with each, an invariant must break. A check that has never
 //! failed has shown nothing. Wrong drivers are rows of `conformance/mutants`.
 
+use clap::ValueEnum;
+
 /// What is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Wrong {
     /// The disk forgets what it has synced, now and then.
     Forgets,
@@ -27,46 +29,16 @@ pub enum Wrong {
 }
 
 impl Wrong {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Forgets,
-        Self::Drift,
-        Self::Durations,
-        Self::ClockStops,
-        Self::StaleTime,
-        Self::FlapsLeader,
-        Self::NeverHeals,
-        Self::TalksUnfit,
-        Self::LosesLists,
-        Self::TooFar,
-    ];
-
-    /// Its name.
+    /// Returns the name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Forgets => "forgets",
-            Self::Drift => "drift",
-            Self::Durations => "durations",
-            Self::ClockStops => "clock-stops",
-            Self::StaleTime => "stale-time",
-            Self::FlapsLeader => "flaps-leader",
-            Self::NeverHeals => "never-heals",
-            Self::TalksUnfit => "talks-unfit",
-            Self::LosesLists => "loses-lists",
-            Self::TooFar => "too-far",
-        }
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// The one with this name.
-    #[must_use]
-    pub fn named(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|wrong| wrong.name() == text)
-    }
-
-    /// All names, for people.
+    /// Returns all names, for people.
     #[must_use]
     pub fn names() -> String {
-        Self::ALL.map(Self::name).join(", ")
+        let names: Vec<_> = Self::value_variants().iter().map(|wrong| wrong.name()).collect();
+        names.join(", ")
     }
 }

@@ -9,6 +9,7 @@ use bellwether_sim::batch::{Limits, batch};
 use bellwether_sim::invariant;
 use bellwether_sim::run::{run, shrink};
 use bellwether_sim::wrong::Wrong;
+use clap::ValueEnum as _;
 
 /// Which invariants of the quorum bully each breaks, with these faults.
 const BREAKS: &[(Wrong, &str, &[&str])] = &[
@@ -41,8 +42,8 @@ fn each_wrong_world_breaks_the_invariant_that_is_there_for_it() {
         let (code, broken) = failing(wrong, faults);
         assert!(expected.contains(&broken), "{code} breaks {broken}");
     }
-    for wrong in Wrong::ALL {
-        assert!(BREAKS.iter().any(|row| row.0 == wrong), "{} is not tried", wrong.name());
+    for wrong in Wrong::value_variants() {
+        assert!(BREAKS.iter().any(|row| row.0 == *wrong), "{} is not tried", wrong.name());
     }
 }
 
@@ -61,7 +62,7 @@ fn a_failing_run_is_repeated_by_its_code_and_by_fewer_faults() {
 #[test]
 fn names_of_invariants_are_those_that_are_promised() {
     for (wrong, ..) in BREAKS {
-        assert_eq!(Wrong::named(wrong.name()), Some(*wrong));
+        assert_eq!(Wrong::from_str(&wrong.name(), false), Ok(*wrong));
     }
     let names: Vec<_> = invariant::ALL.iter().map(|(name, ..)| *name).collect();
     assert_eq!(invariant::named(&names).len(), names.len());

@@ -77,9 +77,7 @@ macro_rules! registry {
 crate::for_each_core!(registry);
 
 /// Takes part in each election of the configuration.
-pub(super) fn start<C: Runnable>(
-    joining: Joining<C>,
-) -> Result<(Started, NodeTasks), JoinError> {
+pub(super) fn start<C: Runnable>(joining: Joining<C>) -> Result<(Started, NodeTasks), JoinError> {
     let Joining { config, listener, store, prepares } = joining;
     let mut store = if store.is_some() { store } else { open(&config)? };
     let states = match &mut store {

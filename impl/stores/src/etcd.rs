@@ -8,7 +8,6 @@ mod gateway;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -26,10 +25,10 @@ use zeroize::Zeroizing;
 use self::gateway::{LeaseId, News, Pair};
 use crate::address::Files;
 use crate::grant::{self, Grant};
-use crate::http_client::{Client, Lines, Reply, Server, one_line, whole_seconds};
+use crate::http_client::{Client, Lines, Reply, Server};
 use crate::secret;
 use crate::tls::Certificates;
-use crate::values::{self, damaged, number};
+use crate::values::{self, damaged, number, one_line, unfit, whole_seconds};
 
 /// The number of times that a client tries to write a key that changes under its hands.
 const ATTEMPTS: usize = 3;
@@ -62,20 +61,11 @@ impl Etcd {
     /// The mistake in the address or in the choice of files.
     pub fn parse(address: &str, files: &Files) -> Result<Self, String> {
         let (scheme, rest) = address.split_once("://").ok_or(FORM)?;
-        let any = files.ca.is_some() || files.certificate.is_some() || files.key.is_some();
         let certificates = match scheme {
             "etcds" => Some(Certificates::of(files, None)?),
-            "etcd" if any => {
-                return Err("certificates are for TLS: write `etcds://` in the address".to_owned());
-            }
             "etcd" => None,
             _ => return Err(FORM.to_owned()),
         };
-        if files.token.is_some() {
-            return Err("etcd takes a user and a password, and no token: leave out \
-                        `store_token_file`"
-                .to_owned());
-        }
         let (user, servers) = match rest.rsplit_once('@') {
             Some((user, servers)) => (Some(user), servers),
             None => (None, rest),
@@ -101,12 +91,8 @@ impl Etcd {
                 );
             }
         };
-        if account.is_some() && servers.iter().any(Server::is_exposed) {
-            return Err("the password would go over a network for all to read: write \
-                        `etcds://` and name `store_ca_file`, or go through a tunnel that begins at \
-                        localhost"
-                .to_owned());
-        }
+        let exposed = servers.iter().any(Server::is_exposed);
+        files.suit("etcd", "etcds", scheme == "etcds", exposed)?;
         Ok(Self { servers, account, next: AtomicUsize::new(0), warned: Mutex::default() })
     }
 
@@ -507,27 +493,25 @@ impl Connection {
         let said = reply.complaint();
         let account =
             "write etcd://USER@HOST:PORT in the address, and name the file with the password";
-        let unfit = |problem: &dyn Display, remedy: &str| StoreError::Misconfigured {
-            problem: format!("{}: {problem}", self.server),
-            remedy: remedy.to_owned(),
-        };
+        let (server, names) = (&self.server, self.names.join(" and "));
+        let problem = format!("{server}: {said}");
         match reply.status {
             StatusCode::FORBIDDEN => unfit(
-                &format!("the user may not use the keys {}: {said}", self.names.join(" and ")),
-                &permissions(&self.names).join("; "),
+                format!("{server}: the user may not use the keys {names}: {said}"),
+                permissions(&self.names).join("; "),
             ),
             StatusCode::NOT_FOUND if reply.body.is_null() => {
-                unfit(&format!("there is no /v3: {said}"), "use etcd 3.4 or later")
+                unfit(format!("{server}: there is no /v3: {said}"), "use etcd 3.4 or later")
             }
-            _ if said.contains("user name is empty") => unfit(&said, account),
+            _ if said.contains("user name is empty") => unfit(problem, account),
             _ if said.contains("authentication failed") => {
-                unfit(&said, "correct the user in the address, or the file with the password")
+                unfit(problem, "correct the user in the address, or the file with the password")
             }
             _ if said.contains("authentication is not enabled") => {
-                unfit(&said, "leave out the user and `store_password_file`")
+                unfit(problem, "leave out the user and `store_password_file`")
             }
             // Among these: a token that is too old. With a new connection there is a new one.
-            _ => StoreError::Unreachable(format!("{}: {said}", self.server)),
+            _ => StoreError::Unreachable(problem),
         }
     }
 }

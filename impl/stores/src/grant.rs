@@ -5,8 +5,7 @@ use std::fmt;
 use bellwether_core::protocol::lease::Token;
 use bellwether_core::store::{Holder, StoreResult};
 
-use crate::http_client::one_line;
-use crate::values::damaged;
+use crate::values::{damaged, one_line};
 
 /// A grant. The text form is `HOLDER TOKEN LASTS_MS`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,6 @@ use std::io;
 use std::net::Ipv6Addr;
 use std::num::NonZeroU16;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bellwether_core::store::{StoreError, StoreResult};
@@ -23,25 +22,22 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
-use tokio_rustls::TlsConnector;
 
 use crate::causes::causes;
-use crate::network::reach;
+use crate::network;
 use crate::secret;
-use crate::tls::{self, Certificates, with_tls_asked};
+use crate::tls::{Certificates, with_tls_asked};
+use crate::values::{one_line, unfit};
 
 /// The largest answer, and the longest line of an answer that goes on, in bytes.
 const LARGEST: usize = 1024 * 1024;
 
 /// The largest head of an answer, in bytes.
 const LARGEST_HEAD: usize = 64 * 1024;
-
-/// The longest text of a server that is shown, in characters.
-const SHOWN: usize = 200;
 
 /// The address at which a server listens, and the certificates if the connection is encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +71,17 @@ impl Server {
     fn host(&self) -> &str {
         let host = self.address.rsplit_once(':').map_or("", |(host, _)| host);
         host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// Returns the name for which the certificate must be, and what encrypts a connection; `None` if
+    /// nothing does.
+    fn tls(&self) -> StoreResult<Option<(ServerName<'static>, ClientConfig)>> {
+        let Some(certificates) = &self.certificates else { return Ok(None) };
+        let mut config = certificates.client()?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let host = ServerName::try_from(self.host().to_owned())
+            .map_err(|error| StoreError::Unreachable(format!("{self}: {error}")))?;
+        Ok(Some((host, config)))
     }
 
     /// Returns whether a question to this server can be read in a network.
@@ -123,46 +130,31 @@ impl Client {
     /// Connects. Bytes that stay without an answer for `limit` are sent no longer.
     pub(crate) async fn connect(server: &Server, limit: Duration) -> StoreResult<Self> {
         let away = |error: &dyn Display| StoreError::Unreachable(format!("{server}: {error}"));
-        let connector = server.certificates.as_ref().map(connector).transpose()?;
-        let stream = reach(server.address.as_str(), limit).await.map_err(|error| away(&error))?;
-        let Some(connector) = connector else { return Self::over(server, stream).await };
-        let host = ServerName::try_from(server.host().to_owned()).map_err(|error| away(&error))?;
-        let stream = connector.connect(host, stream).await;
-        let stream =
-            stream.map_err(|error| away(&format!("TLS: {}", one_line(&tls::told(&error)))))?;
-        Self::over(server, stream).await
-    }
-
-    async fn over<S>(server: &Server, stream: S) -> StoreResult<Self>
-    where
-        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    {
-        let name = server.to_string();
-        let host = HeaderValue::from_str(&server.address)
-            .map_err(|error| StoreError::Unreachable(format!("{name}: {error}")))?;
+        let address = server.address.as_str();
+        let stream = network::connect(server, address, server.tls()?, limit).await?;
+        let host = HeaderValue::from_str(address).map_err(|error| away(&error))?;
         let mut builder = http1::Builder::new();
         builder.max_buf_size(LARGEST_HEAD);
-        let (sender, connection) = builder
-            .handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| StoreError::Unreachable(format!("{name}: {}", causes(&error))))?;
+        let shaken = builder.handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = shaken.map_err(|error| away(&causes(&error)))?;
         let mut task = JoinSet::new();
         task.spawn(async move {
             // The error is that of the question, too.
             let _ = connection.await;
         });
-        let is_unheard = server.certificates.is_none();
+        let (name, is_unheard) = (server.to_string(), server.certificates.is_none());
         let authorization = None;
         Ok(Self { sender, server: name, host, authorization, is_unheard, _connection: task })
     }
 
     /// Shows this with each question from now on.
     pub(crate) fn authorize(&mut self, credential: &str) -> StoreResult<()> {
-        let mut value =
-            HeaderValue::from_str(credential).map_err(|_| StoreError::Misconfigured {
-                problem: format!("the token for {} has characters that no token has", self.server),
-                remedy: "write the token, and nothing else, into its file".to_owned(),
-            })?;
+        let mut value = HeaderValue::from_str(credential).map_err(|_| {
+            unfit(
+                format!("the token for {} has characters that no token has", self.server),
+                "write the token, and nothing else, into its file",
+            )
+        })?;
         value.set_sensitive(true);
         self.authorization = Some(value);
         Ok(())
@@ -293,14 +285,6 @@ impl Lines {
     }
 }
 
-/// Returns what encrypts a connection, and asks the server for a certificate of these authorities.
-fn connector(certificates: &Certificates) -> StoreResult<TlsConnector> {
-    let (ca, own) = certificates.paths();
-    let mut config = tls::client(ca, own)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Arc::new(config).into())
-}
-
 /// Returns the next bytes of a body; `None` at its end.
 async fn piece(body: &mut Incoming) -> Option<hyper::Result<Bytes>> {
     loop {
@@ -321,16 +305,4 @@ fn is_foreign(error: &hyper::Error) -> bool {
     let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
     let is_reset = cause.is_some_and(|cause| cause.kind() == io::ErrorKind::ConnectionReset);
     is_reset || error.is_parse() || error.is_incomplete_message()
-}
-
-/// Returns a server's text as one line that is not too long.
-pub(crate) fn one_line(text: &str) -> String {
-    let visible = |c: char| if c.is_control() { ' ' } else { c };
-    text.trim().chars().take(SHOWN).map(visible).collect()
-}
-
-/// Returns a time in whole seconds, rounded up, for stores that know no shorter unit.
-pub(crate) fn whole_seconds(time: Duration) -> u64 {
-    let more = u64::from(time.subsec_nanos() > 0);
-    time.as_secs().saturating_add(more).max(1)
 }

@@ -31,7 +31,9 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use self::place::{ACCOUNT, Place, Target, Token as AccountToken};
 use crate::address::Files;
-use crate::http_client::{Client, Lines, Reply, one_line, whole_seconds};
+use crate::http_client::{Client, Lines, Reply};
+use crate::news::until;
+use crate::values::{one_line, unfit, whole_seconds};
 
 /// The group and the version of the object.
 const API: &str = "coordination.k8s.io/v1";
@@ -445,16 +447,7 @@ impl Connection {
     }
 
     fn unfit(&self, problem: &dyn Display, remedy: &str) -> StoreError {
-        let problem = format!("{}: {problem}", self.target.server);
-        StoreError::Misconfigured { problem, remedy: remedy.to_owned() }
-    }
-}
-
-/// Waits until a moment, if there is one.
-async fn until(end: Option<Instant>) {
-    match end {
-        Some(end) => sleep_until(end).await,
-        None => std::future::pending().await,
+        unfit(format!("{}: {problem}", self.target.server), remedy)
     }
 }
 

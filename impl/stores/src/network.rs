@@ -1,14 +1,101 @@
 //! Connections by TCP to the servers of stores.
 
+use std::fmt::Display;
 use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bellwether_core::store::{StoreError, StoreResult};
 use futures::future::select_ok;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, ToSocketAddrs, lookup_host};
+use tokio_rustls::TlsConnector;
+
+use crate::causes::causes;
+use crate::tls;
+use crate::values::one_line;
+
+/// The most bytes that a server may send between two questions.
+const LARGEST: usize = 64 * 1024;
+
+/// A stream of bytes in both directions.
+pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
+/// Connects to a server, and encrypts the connection if there are settings for that, with the name
+/// for which the certificate of the server must be. Errors name the server `who`.
+pub(crate) async fn connect(
+    who: &(dyn Display + Sync),
+    server: impl ToSocketAddrs,
+    tls: Option<(ServerName<'static>, ClientConfig)>,
+    limit: Duration,
+) -> StoreResult<Box<dyn Duplex>> {
+    let away = |problem: String| StoreError::Unreachable(format!("{who}: {problem}"));
+    let stream = reach(server, limit).await.map_err(|error| away(causes(&error)))?;
+    let Some((host, config)) = tls else { return Ok(Box::new(stream)) };
+    let stream = TlsConnector::from(Arc::new(config)).connect(host, stream).await;
+    let told = |error: io::Error| away(format!("TLS: {}", one_line(&tls::told(&error))));
+    Ok(Box::new(stream.map_err(told)?))
+}
+
+/// A stream that ends with an error if the server sends more than [`LARGEST`] bytes between two
+/// questions.
+pub(crate) struct Limited {
+    stream: Box<dyn Duplex>,
+    /// The bytes that the server has sent since the last question.
+    heard: usize,
+}
+
+impl Limited {
+    pub(crate) fn new(stream: Box<dyn Duplex>) -> Self {
+        Self { stream, heard: 0 }
+    }
+}
+
+impl AsyncRead for Limited {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        self.heard += buffer.filled().len() - before;
+        Poll::Ready(if self.heard > LARGEST {
+            Err(io::Error::other(format!("an answer of more than {LARGEST} bytes")))
+        } else {
+            Ok(())
+        })
+    }
+}
+
+impl AsyncWrite for Limited {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.heard = 0;
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
 
 /// Connects to the address that answers first. The kernel sends bytes that stay unanswered for
 /// `limit` no longer.
-pub(crate) async fn reach(server: impl ToSocketAddrs, limit: Duration) -> io::Result<TcpStream> {
+async fn reach(server: impl ToSocketAddrs, limit: Duration) -> io::Result<TcpStream> {
     let addresses: Vec<_> = lookup_host(server).await?.collect();
     if addresses.is_empty() {
         return Err(io::Error::new(io::ErrorKind::NotFound, "the host has no address"));

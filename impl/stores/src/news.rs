@@ -2,6 +2,7 @@
 
 use bellwether_core::store::{StoreError, StoreResult};
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
 
 /// The end of the task that reads a connection.
 pub(crate) struct Teller(watch::Sender<Option<String>>);
@@ -36,6 +37,14 @@ impl Hearer {
             Err(_) => Some("the connection has ended".to_owned()),
         };
         why.map_or(Ok(()), |why| Err(StoreError::Unreachable(why)))
+    }
+}
+
+/// Waits until a moment, if there is one.
+pub(crate) async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -19,9 +19,8 @@
 //! they need not ask at short intervals.
 
 use std::io;
-use std::pin::Pin;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bellwether_core::protocol::lease::Token;
@@ -32,7 +31,6 @@ use futures::future::BoxFuture;
 use rustls::ClientConfig;
 use rustls::pki_types::{InvalidDnsNameError, ServerName};
 use sha2::{Digest as _, Sha256};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::JoinHandle;
 use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode, SslNegotiation, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
@@ -45,11 +43,11 @@ use tokio_rustls::TlsConnector;
 
 use crate::address::Files;
 use crate::causes::causes;
-use crate::http_client::one_line;
+use crate::network::{Duplex, Limited};
 use crate::news::{Hearer, Teller, news};
 use crate::secret;
-use crate::tls;
-use crate::values::{self, COMPARE, INIT, milliseconds, number};
+use crate::tls::{self, Certificates};
+use crate::values::{self, COMPARE, INIT, milliseconds, number, one_line, unfit};
 
 /// The statement that makes the table.
 pub const TABLE: &str = "\
@@ -119,9 +117,6 @@ const TIMEOUT: &str = "SELECT setting FROM pg_settings WHERE name = 'statement_t
 /// The remedy if a pool stands between the two.
 const POOL: &str = "name the server itself as the store, without a pool of connections between";
 
-/// The number of bytes that a server may send after each question.
-const LONGEST_ANSWER: usize = 64 * 1024;
-
 /// Some that speak the protocol of PostgreSQL lack functions that are used here.
 const OTHER: &str = "use PostgreSQL itself, and compare the table with the one that `bellwether \
                      store init --print` prints";
@@ -132,7 +127,8 @@ const FORM: &str = "expected `postgres://USER@HOST:PORT/DATABASE`, and parameter
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Postgres {
     config: Config,
-    files: Files,
+    password: Option<PathBuf>,
+    certificates: Option<Certificates>,
 }
 
 impl Postgres {
@@ -169,14 +165,15 @@ impl Postgres {
              through a socket or a tunnel that begins at localhost"
         } else {
             config.ssl_mode(if encrypted { SslMode::Require } else { SslMode::Disable });
-            return Ok(Self { config, files: files.clone() });
+            let certificates = encrypted.then(|| Certificates::of(files, None)).transpose()?;
+            return Ok(Self { config, password: files.password.clone(), certificates });
         };
         Err(problem.to_owned())
     }
 
     async fn open(&self, settings: &Settings) -> StoreResult<Session> {
         let (limit, mut config) = (settings.limit, self.config.clone());
-        if let Some(file) = &self.files.password {
+        if let Some(file) = &self.password {
             config.password(secret::password(file)?.as_bytes());
         }
         if config.get_application_name().is_none() {
@@ -199,8 +196,7 @@ impl Postgres {
             .keepalives_retries(3)
             // A standby can only be read, and may lag.
             .target_session_attrs(TargetSessionAttrs::ReadWrite);
-        let own = self.files.certificate.as_deref().zip(self.files.key.as_deref());
-        let tls = self.files.ca.as_deref().map(|ca| tls::client(ca, own)).transpose()?;
+        let tls = self.certificates.as_ref().map(Certificates::client).transpose()?;
         let is_named = |host: &Host| matches!(host, Host::Tcp(_));
         let hosts = config.get_hosts();
         if tls.is_none() && !hosts.is_empty() && hosts.iter().all(is_named) {
@@ -311,7 +307,7 @@ fn explain(error: &Error) -> StoreError {
         error.code().and_then(remedy)
     };
     match helps {
-        Some(remedy) => StoreError::Misconfigured { problem, remedy: remedy.to_owned() },
+        Some(remedy) => unfit(problem, remedy),
         None => StoreError::Unreachable(problem),
     }
 }
@@ -361,11 +357,8 @@ impl Session {
             _ => None,
         });
         if limited != Some(statement_timeout(limit).to_string().as_str()) {
-            return Err(StoreError::Misconfigured {
-                problem: "PostgreSQL: the session lacks the settings with which it was started"
-                    .to_owned(),
-                remedy: POOL.to_owned(),
-            });
+            let problem = "PostgreSQL: the session lacks the settings with which it was started";
+            return Err(unfit(problem, POOL));
         }
         let listen = format!("LISTEN {}", self.channel);
         self.client.batch_execute(&listen).await.map_err(|error| explain(&error))
@@ -407,10 +400,7 @@ impl Session {
         if may_write == Some(true) {
             return Ok(());
         }
-        Err(StoreError::Misconfigured {
-            problem: "PostgreSQL: the user may not insert and update in bellwether_lease".into(),
-            remedy: GRANT.to_owned(),
-        })
+        Err(unfit("PostgreSQL: the user may not insert and update in bellwether_lease", GRANT))
     }
 
     async fn refused(&self) -> StoreResult<Answer> {
@@ -419,10 +409,8 @@ impl Session {
 }
 
 fn column<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> StoreResult<T> {
-    row.try_get(index).map_err(|_| StoreError::Misconfigured {
-        problem: format!("PostgreSQL: column {} of the answer has another type", index + 1),
-        remedy: COMPARE.to_owned(),
-    })
+    let problem = || format!("PostgreSQL: column {} of the answer has another type", index + 1);
+    row.try_get(index).map_err(|_| unfit(problem(), COMPARE))
 }
 
 impl LeaseStore for Session {
@@ -536,61 +524,15 @@ impl TlsConnect<Socket> for Handshake {
                 }
                 None => Box::new(stream),
             };
-            Ok(Limited { stream, left: LONGEST_ANSWER })
+            Ok(Limited::new(stream))
         })
     }
-}
-
-/// A stream of bytes in both directions.
-trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
-
-/// A connection that fails if the server sends more than [`LONGEST_ANSWER`] after a question.
-struct Limited {
-    stream: Box<dyn Duplex>,
-    /// The number of bytes that the server may send before the client sends more.
-    left: usize,
 }
 
 impl TlsStream for Limited {
     /// The password is not bound to the certificate: the name in that is verified.
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
-    }
-}
-
-impl AsyncRead for Limited {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        let read = buffer.filled().len() - before;
-        let left = self.left.checked_sub(read);
-        self.left = left.ok_or_else(|| io::Error::other("the answer of the server is too long"))?;
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Limited {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.left = LONGEST_ANSWER;
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
 

@@ -40,15 +40,7 @@ pub enum Unusable {
 ///
 /// [`Unusable`] if the file cannot be read, or others can read it.
 pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Unusable> {
-    let (file, about) = open(path)?;
-    if let Some(mode) = open_to_others(&about) {
-        return Err(Unusable::Open { path: path.display().to_string(), mode });
-    }
-    // Room for all: a vector that grows leaves copies behind.
-    let room = usize::try_from(about.len().min(LARGEST)).unwrap_or_default() + 1;
-    let mut bytes = Zeroizing::new(Vec::with_capacity(room));
-    file.take(LARGEST).read_to_end(&mut bytes).map_err(|error| unreadable(path, error))?;
-    Ok(bytes)
+    bytes(path, open_to_others)
 }
 
 /// Reads a file that others may know as well.
@@ -57,9 +49,25 @@ pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Unusable> {
 ///
 /// [`Unusable::Unreadable`] if the file cannot be read.
 pub fn read_public(path: &Path) -> Result<Zeroizing<Vec<u8>>, Unusable> {
-    let (file, _) = open(path)?;
-    let mut bytes = Zeroizing::new(Vec::with_capacity(16 * 1024));
-    file.take(LARGEST).read_to_end(&mut bytes).map_err(|error| unreadable(path, error))?;
+    bytes(path, |_| None)
+}
+
+/// Reads a file unless it has a mode that is refused.
+fn bytes(
+    path: &Path,
+    refused: impl Fn(&Metadata) -> Option<u32>,
+) -> Result<Zeroizing<Vec<u8>>, Unusable> {
+    let shown = || path.display().to_string();
+    let unreadable = |error| Unusable::Unreadable { path: shown(), error };
+    let file = File::open(path).map_err(unreadable)?;
+    let about = file.metadata().map_err(unreadable)?;
+    if let Some(mode) = refused(&about) {
+        return Err(Unusable::Open { path: shown(), mode });
+    }
+    // Room for all: a vector that grows leaves copies behind.
+    let room = usize::try_from(about.len().clamp(16 * 1024, LARGEST)).unwrap_or_default() + 1;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room));
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(unreadable)?;
     Ok(bytes)
 }
 
@@ -78,15 +86,6 @@ pub fn endless(path: &Path, reads: bool) -> Option<&'static str> {
     }
     let _ = (path, reads);
     None
-}
-
-fn open(path: &Path) -> Result<(File, Metadata), Unusable> {
-    let open = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-    open.map(|(about, file)| (file, about)).map_err(|error| unreadable(path, error))
-}
-
-fn unreadable(path: &Path, error: io::Error) -> Unusable {
-    Unusable::Unreadable { path: path.display().to_string(), error }
 }
 
 #[cfg(unix)]

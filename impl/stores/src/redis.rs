@@ -19,9 +19,6 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bellwether_core::protocol::lease::Token;
@@ -30,26 +27,20 @@ use bellwether_core::store::{
 };
 use redis::aio::{MultiplexedConnection, SendError};
 use redis::{AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, ErrorKind, ProtocolVersion};
-use redis::{PushInfo, PushKind, RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind};
+use redis::{PushInfo, PushKind, RedisConnectionInfo, RedisError, ServerErrorKind};
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
-use tokio_rustls::TlsConnector;
+use tokio::time::Instant;
 
 use crate::address::Files;
 use crate::causes::causes;
 use crate::grant::{self, Grant};
-use crate::http_client::one_line;
-use crate::network::reach;
-use crate::news::{Hearer, Teller, news};
+use crate::network::{Duplex, Limited, connect};
+use crate::news::{Hearer, Teller, news, until};
 use crate::secret;
-use crate::tls::{self, Certificates, with_tls_asked};
-use crate::values;
-
-/// The most bytes that a server may send between two questions.
-const LARGEST: usize = 64 * 1024;
+use crate::tls::{Certificates, with_tls_asked};
+use crate::values::{self, one_line, unfit};
 
 const WARNING: &str = "\
 Redis acknowledges what it may lose: two nodes may have the lease at once, with the same token, if \
@@ -131,15 +122,9 @@ pub struct Redis {
 enum Way {
     /// A socket on this machine.
     Socket(PathBuf),
-    /// A connection by TCP: in clear, or encrypted.
-    Network { host: String, port: u16, tls: Option<Tls> },
-}
-
-/// The name for which the certificate of a server must be, and the authorities.
-#[derive(Clone, Debug)]
-struct Tls {
-    host: ServerName<'static>,
-    certificates: Certificates,
+    /// A connection by TCP: in clear, or encrypted, with the name for which the certificate of the
+    /// server must be.
+    Network { host: String, port: u16, tls: Option<(ServerName<'static>, Certificates)> },
 }
 
 impl Redis {
@@ -160,61 +145,57 @@ impl Redis {
         let server = is_url.then(|| url.parse::<ConnectionInfo>().ok()).flatten().ok_or(FORM)?;
         let (encrypted, password) = (inner.is_some(), files.password.clone());
         let user = server.redis_settings().clone();
-        let any = files.ca.is_some() || files.certificate.is_some() || files.key.is_some();
         let exposed = matches!(
             server.addr(), ConnectionAddr::Tcp(host, _) if !encrypted && secret::is_exposed(host)
         );
-        let problem = if user.password().is_some() {
-            "the address is printed and logged: put the password into a file"
-        } else if user.username().is_some() && files.password.is_none() {
-            // Without a password the server would not be told of the user, and take the default.
-            "the user of Redis needs a password: name its file by `store_password_file`"
-        } else if files.token.is_some() {
-            "Redis has no use for a token: leave out `store_token_file`"
-        } else if any && !encrypted {
-            "certificates are for TLS: write `rediss://` in the address, or leave them out"
-        } else if password.is_some() && exposed {
-            "the password would go over a network for all to read: write `rediss://` and name \
-             `store_ca_file`, or go through a tunnel that begins at localhost"
-        } else {
-            let way = match server.addr() {
-                ConnectionAddr::Unix(path) => Way::Socket(path.clone()),
-                ConnectionAddr::Tcp(host, port) => {
-                    let tls = encrypted.then(|| Tls::new(host, files)).transpose()?;
-                    Way::Network { host: host.clone(), port: *port, tls }
-                }
-                _ => return Err(FORM.to_owned()),
-            };
-            return Ok(Self { way, user, password });
-        };
-        Err(problem.to_owned())
-    }
-
-    async fn open(&self, settings: &Settings) -> StoreResult<Session> {
-        let user = self.user.clone();
-        let mut user = user.set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name();
-        if let Some(file) = &self.password {
-            user = user.set_password(secret::password(file)?.as_str());
+        if user.password().is_some() {
+            let problem = "the address is printed and logged: put the password into a file";
+            return Err(problem.to_owned());
         }
-        let (teller, hearer) = news();
-        let told = move |push: PushInfo| -> Result<(), SendError> {
-            tell(&teller, &push.kind);
-            Ok(())
+        // Without a password the server would not be told of the user, and take the default.
+        if user.username().is_some() && password.is_none() {
+            let problem =
+                "the user of Redis needs a password: name its file by `store_password_file`";
+            return Err(problem.to_owned());
+        }
+        files.suit("Redis", "rediss", encrypted, exposed)?;
+        let way = match server.addr() {
+            ConnectionAddr::Unix(path) => Way::Socket(path.clone()),
+            ConnectionAddr::Tcp(host, port) => {
+                let tls = if encrypted {
+                    let certificates = Certificates::of(files, None)?;
+                    Some((ServerName::try_from(host.clone()).map_err(|_| FORM)?, certificates))
+                } else {
+                    None
+                };
+                Way::Network { host: host.clone(), port: *port, tls }
+            }
+            _ => return Err(FORM.to_owned()),
         };
-        let config = AsyncConnectionConfig::new().set_push_sender(told);
-        let config = config.set_response_timeout(Some(settings.limit));
-        let (mut connection, task) = self.way.open(&user, config, settings.limit).await?;
-        let [lease, token] = keys(&settings.name);
-        connection.subscribe(&lease).await.map_err(|error| explain(&error))?;
-        let keep = values::milliseconds(settings.keep);
-        Ok(Session { connection, _task: task, hearer, lease, token, keep, expires: None })
+        Ok(Self { way, user, password })
     }
 }
 
 impl Connect for Redis {
     fn connect<'a>(&'a self, settings: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
         Box::pin(async move {
-            let session = self.open(settings).await?;
+            let user = self.user.clone();
+            let mut user = user.set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name();
+            if let Some(file) = &self.password {
+                user = user.set_password(secret::password(file)?.as_str());
+            }
+            let (teller, hearer) = news();
+            let told = move |push: PushInfo| -> Result<(), SendError> {
+                tell(&teller, &push.kind);
+                Ok(())
+            };
+            let config = AsyncConnectionConfig::new().set_push_sender(told);
+            let config = config.set_response_timeout(Some(settings.limit));
+            let (mut connection, _task) = self.way.open(&user, config, settings.limit).await?;
+            let [lease, token] = keys(&settings.name);
+            connection.subscribe(&lease).await.map_err(|error| explain(&error))?;
+            let keep = values::milliseconds(settings.keep);
+            let session = Session { connection, _task, hearer, lease, token, keep, expires: None };
             Ok(Box::new(session) as Box<dyn LeaseStore>)
         })
     }
@@ -251,7 +232,7 @@ fn tell(teller: &Teller, push: &PushKind) {
 fn explain(error: &RedisError) -> StoreError {
     let problem = format!("Redis: {}", one_line(&causes(error)));
     match remedy(error) {
-        Some(remedy) => StoreError::Misconfigured { problem, remedy: remedy.to_owned() },
+        Some(remedy) => unfit(problem, remedy),
         None => StoreError::Unreachable(problem),
     }
 }
@@ -344,14 +325,6 @@ impl Session {
     }
 }
 
-/// Waits until the lease of another holder has expired, if there is any.
-async fn expired(at: Option<Instant>) {
-    match at {
-        Some(at) => sleep_until(at).await,
-        None => std::future::pending().await,
-    }
-}
-
 impl LeaseStore for Session {
     fn acquire<'a>(&'a mut self, claim: Claim<'a>) -> Asking<'a, Answer> {
         Box::pin(async move {
@@ -393,7 +366,7 @@ impl LeaseStore for Session {
         Box::pin(async move {
             tokio::select! {
                 told = self.hearer.changed() => told,
-                () = expired(self.expires) => {
+                () = until(self.expires) => {
                     self.expires = None;
                     Ok(())
                 }
@@ -413,65 +386,47 @@ impl Way {
         config: AsyncConnectionConfig,
         limit: Duration,
     ) -> StoreResult<Opened> {
-        let unreachable =
-            |error: io::Error| StoreError::Unreachable(format!("Redis: {}", causes(&error)));
-        match self {
+        let stream: Box<dyn Duplex> = match self {
             Self::Socket(path) => {
-                let stream = UnixStream::connect(path).await.map_err(unreachable)?;
-                log_in(user, stream, config).await.map_err(|error| explain(&error))
+                let stream = UnixStream::connect(path).await;
+                Box::new(stream.map_err(|error: io::Error| {
+                    StoreError::Unreachable(format!("Redis: {}", causes(&error)))
+                })?)
             }
-            Self::Network { host, port, tls: None } => {
-                let stream = reach((host.as_str(), *port), limit).await.map_err(unreachable)?;
-                log_in(user, stream, config).await.map_err(|error| match explain(&error) {
-                    StoreError::Unreachable(problem) if is_foreign(&error) => {
-                        StoreError::Unreachable(with_tls_asked(&problem))
-                    }
-                    other => other,
-                })
+            Self::Network { host, port, tls } => {
+                let tls = match tls {
+                    Some((name, certificates)) => Some((name.clone(), certificates.client()?)),
+                    None => None,
+                };
+                connect(&"Redis", (host.as_str(), *port), tls, limit).await?
             }
-            Self::Network { host, port, tls: Some(Tls { host: name, certificates }) } => {
-                let (ca, own) = certificates.paths();
-                let connector = TlsConnector::from(Arc::new(tls::client(ca, own)?));
-                let stream = reach((host.as_str(), *port), limit).await.map_err(unreachable)?;
-                let stream = connector.connect(name.clone(), stream).await;
-                let stream = stream.map_err(|error| {
-                    let said = one_line(&tls::told(&error));
-                    StoreError::Unreachable(format!("Redis: TLS: {said}"))
-                })?;
-                // Only now a server of TLS 1.3 refuses a client, and it may hang up before its
-                // reason is read.
-                log_in(user, stream, config).await.map_err(|error| match explain(&error) {
-                    StoreError::Unreachable(problem) if own.is_none() && is_turned_away(&error) => {
-                        StoreError::Unreachable(format!("{problem}; {ASKS}"))
-                    }
-                    other => other,
-                })
+        };
+        let stream = Limited::new(stream);
+        let opened = MultiplexedConnection::new_with_config(user, stream, config).await;
+        let (connection, driver) = opened.map_err(|error| self.explain(&error))?;
+        let mut task = JoinSet::new();
+        task.spawn(driver);
+        Ok((connection, task))
+    }
+
+    /// Returns the error of a login, with a question for a person where the two sides may not
+    /// understand each other.
+    fn explain(&self, error: &RedisError) -> StoreError {
+        match (explain(error), self) {
+            (StoreError::Unreachable(problem), Self::Network { tls: None, .. })
+                if is_foreign(error) =>
+            {
+                StoreError::Unreachable(with_tls_asked(&problem))
             }
+            // Only now a server of TLS 1.3 refuses a client, and it may hang up before its reason
+            // is read.
+            (
+                StoreError::Unreachable(problem),
+                Self::Network { tls: Some((_, Certificates { own: None, .. })), .. },
+            ) if is_turned_away(error) => StoreError::Unreachable(format!("{problem}; {ASKS}")),
+            (other, _) => other,
         }
     }
-}
-
-impl Tls {
-    fn new(host: &str, files: &Files) -> Result<Self, String> {
-        let certificates = Certificates::of(files, None)?;
-        let host = ServerName::try_from(host.to_owned()).map_err(|_| FORM)?;
-        Ok(Self { host, certificates })
-    }
-}
-
-async fn log_in<S>(
-    user: &RedisConnectionInfo,
-    stream: S,
-    config: AsyncConnectionConfig,
-) -> RedisResult<Opened>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
-    let stream = Limited { stream, heard: 0 };
-    let (connection, driver) = MultiplexedConnection::new_with_config(user, stream, config).await?;
-    let mut task = JoinSet::new();
-    task.spawn(driver);
-    Ok((connection, task))
 }
 
 /// Returns whether a server has hung up, or speaks another protocol than Redis.
@@ -484,50 +439,6 @@ fn is_foreign(error: &RedisError) -> bool {
 /// the client by an alert of TLS. The crate keeps the alert for its text only.
 fn is_turned_away(error: &RedisError) -> bool {
     error.is_connection_dropped() || error.to_string().contains("received fatal alert")
-}
-
-/// A stream that ends with an error if the server sends more than [`LARGEST`] bytes between two
-/// questions.
-struct Limited<S> {
-    stream: S,
-    /// The bytes that the server has sent since the last question.
-    heard: usize,
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Limited<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        self.heard += buffer.filled().len() - before;
-        Poll::Ready(if self.heard > LARGEST {
-            Err(io::Error::other(format!("an answer of more than {LARGEST} bytes")))
-        } else {
-            Ok(())
-        })
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Limited<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.heard = 0;
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use bellwether_core::store::{StoreError, StoreResult};
+use bellwether_core::store::StoreResult;
 use zeroize::Zeroizing;
 
 use crate::private_file::{self, Unusable};
+use crate::values::unfit;
 
 /// Reads a password from a file that no other user can read.
 pub(crate) fn password(file: &Path) -> StoreResult<Zeroizing<String>> {
@@ -28,16 +29,13 @@ pub(crate) fn is_exposed(host: &str) -> bool {
 }
 
 fn text(file: &Path, read: Result<Zeroizing<Vec<u8>>, Unusable>) -> StoreResult<Zeroizing<String>> {
-    let unfit = |problem: String| StoreError::Misconfigured {
-        problem,
-        remedy: "correct the file: it is read again at the next connection".to_owned(),
-    };
-    let bytes = read.map_err(|error| unfit(error.to_string()))?;
+    const REMEDY: &str = "correct the file: it is read again at the next connection";
+    let bytes = read.map_err(|error| unfit(error.to_string(), REMEDY))?;
     // An editor ends the last line.
     let text = str::from_utf8(&bytes).ok().map(|text| text.trim_end_matches(['\n', '\r']));
     let text = text.filter(|text| !text.is_empty() && !text.contains('\n'));
     let nothing =
-        || unfit(format!("{} is not one line with a password or a token", file.display()));
+        || unfit(format!("{} is not one line with a password or a token", file.display()), REMEDY);
     Ok(Zeroizing::new(text.ok_or_else(nothing)?.to_owned()))
 }
 

@@ -31,7 +31,7 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 
 use crate::address::Files;
-use crate::values::{self, COMPARE, INIT, damaged, milliseconds, number};
+use crate::values::{self, COMPARE, INIT, damaged, milliseconds, number, unfit};
 
 /// The statement that makes the table.
 pub const TABLE: &str = "\
@@ -137,10 +137,9 @@ impl Connect for Sqlite {
 /// Returns the id of the start of the system that this process runs in.
 fn boot() -> StoreResult<String> {
     let read = fs::read_to_string(BOOT);
-    read.map(|id| id.trim().to_owned()).map_err(|error| StoreError::Misconfigured {
-        problem: format!("cannot read {BOOT}: {error}"),
-        remedy: "use SQLite as a store on Linux only, with /proc".to_owned(),
-    })
+    let remedy = "use SQLite as a store on Linux only, with /proc";
+    read.map(|id| id.trim().to_owned())
+        .map_err(|error| unfit(format!("cannot read {BOOT}: {error}"), remedy))
 }
 
 /// Returns the milliseconds since the start of the system.
@@ -218,10 +217,6 @@ impl Lease {
             Trouble::Sqlite(error) => error,
         };
         let (file, text) = (self.file.display(), error.to_string());
-        let unfit = |problem: String, remedy: &str| {
-            let remedy = remedy.to_owned();
-            StoreError::Misconfigured { problem, remedy }
-        };
         let shapes = ["no such column", "has no column", "ON CONFLICT clause"];
         match error.sqlite_error_code() {
             Some(ErrorCode::CannotOpen) if !self.file.exists() => {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bellwether_core::store::{StoreError, StoreResult};
+use bellwether_core::store::StoreResult;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, crypto, version};
@@ -14,6 +14,7 @@ use rustls::{ClientConfig, RootCertStore, crypto, version};
 use crate::address::Files;
 use crate::causes::causes;
 use crate::private_file;
+use crate::values::unfit;
 
 /// The question for a person where two sides do not understand each other, one of which may speak
 /// TLS.
@@ -31,7 +32,7 @@ pub(crate) fn with_tls_asked(problem: &dyn Display) -> String {
 pub(crate) struct Certificates {
     ca: PathBuf,
     /// The certificate that is shown, and its key.
-    own: Option<(PathBuf, PathBuf)>,
+    pub(crate) own: Option<(PathBuf, PathBuf)>,
 }
 
 impl Certificates {
@@ -44,15 +45,60 @@ impl Certificates {
         Ok(Self { ca, own: files.own()? })
     }
 
-    /// Returns the file with the authorities, and the files with the certificate that is shown and
-    /// its key.
-    pub(crate) fn paths(&self) -> (&Path, Option<(&Path, &Path)>) {
-        let own = self.own.as_ref();
-        (&self.ca, own.map(|(certificate, key)| (certificate.as_path(), key.as_path())))
+    /// Returns the settings with which a client checks the certificate of a server.
+    pub(crate) fn client(&self) -> StoreResult<ClientConfig> {
+        let remedy = "correct the files with the certificates for the store";
+        self.read().map_err(|problem| unfit(problem, remedy))
+    }
+
+    fn read(&self) -> Result<ClientConfig, String> {
+        let ca = &self.ca;
+        let mut roots = RootCertStore::empty();
+        for root in certificates(ca)? {
+            roots.add(root).map_err(|error| wrong(ca, &error))?;
+        }
+        let provider = Arc::new(crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&version::TLS13])
+            .map_err(|error| wrong(ca, &error))?
+            .with_root_certificates(roots);
+        let Some((certificate, key)) = &self.own else { return Ok(builder.with_no_client_auth()) };
+        let shown = builder.with_client_auth_cert(certificates(certificate)?, private_key(key)?);
+        shown.map_err(|error| {
+            let problem = format!("does not fit to {}: {error}", key.display());
+            wrong(certificate, &problem)
+        })
     }
 }
 
 impl Files {
+    /// Checks that a store takes these files. Its address begins with `scheme` if it is spoken to
+    /// by TLS, which `encrypted` says it is. What is said to a store that is `exposed` can be read
+    /// in a network.
+    pub(crate) fn suit(
+        &self,
+        store: &str,
+        scheme: &str,
+        encrypted: bool,
+        exposed: bool,
+    ) -> Result<(), String> {
+        let are_for_tls = self.ca.is_some() || self.certificate.is_some() || self.key.is_some();
+        if self.token.is_some() {
+            Err(format!("{store} has no use for a token: leave out `store_token_file`"))
+        } else if are_for_tls && !encrypted {
+            Err(format!(
+                "certificates are for TLS: write `{scheme}://` in the address, or leave them out"
+            ))
+        } else if self.password.is_some() && exposed {
+            Err(format!(
+                "the password would go over a network for all to read: write `{scheme}://` and \
+                 name `store_ca_file`, or go through a tunnel that begins at localhost"
+            ))
+        } else {
+            Ok(())
+        }
+    }
+
     /// Returns the files with the certificate that is shown and its key, if any are named.
     pub(crate) fn own(&self) -> Result<Option<(PathBuf, PathBuf)>, &'static str> {
         match (self.certificate.clone(), self.key.clone()) {
@@ -62,15 +108,6 @@ impl Files {
                       `store_certificate_file` and `store_key_file`, or neither"),
         }
     }
-}
-
-/// Returns the settings with which a client checks the certificate of a server, from the file with
-/// the authorities, and the files with the client's own certificate and its key.
-pub(crate) fn client(ca: &Path, own: Option<(&Path, &Path)>) -> StoreResult<ClientConfig> {
-    read(ca, own).map_err(|problem| StoreError::Misconfigured {
-        problem,
-        remedy: "correct the files with the certificates for the store".to_owned(),
-    })
 }
 
 /// Returns the error that has ended a handshake as text, with a question if the other side may not
@@ -85,22 +122,6 @@ pub(crate) fn told(error: &io::Error) -> String {
     };
     let said = causes(error);
     if is_foreign { with_tls_asked(&said) } else { said }
-}
-
-fn read(ca: &Path, own: Option<(&Path, &Path)>) -> Result<ClientConfig, String> {
-    let mut roots = RootCertStore::empty();
-    for root in certificates(ca)? {
-        roots.add(root).map_err(|error| wrong(ca, &error))?;
-    }
-    let builder = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
-        .with_protocol_versions(&[&version::TLS13])
-        .map_err(|error| wrong(ca, &error))?
-        .with_root_certificates(roots);
-    let Some((certificate, key)) = own else { return Ok(builder.with_no_client_auth()) };
-    builder.with_client_auth_cert(certificates(certificate)?, private_key(key)?).map_err(|error| {
-        let problem = format!("does not fit to {}: {error}", key.display());
-        wrong(certificate, &problem)
-    })
 }
 
 fn wrong(path: &Path, problem: &dyn Display) -> String {
@@ -131,7 +152,7 @@ mod tests {
         let file = |name: &str| Some(PathBuf::from(name));
         let ca = Files { ca: file("ca.pem"), ..Files::default() };
         let alone = Certificates::of(&ca, None).expect("authorities");
-        assert_eq!(alone.paths(), (Path::new("ca.pem"), None));
+        assert_eq!(alone, Certificates { ca: "ca.pem".into(), own: None });
         assert_eq!(Certificates::of(&Files::default(), file("ca.pem")), Ok(alone));
         let pair = "name `store_certificate_file` and `store_key_file`";
         for (files, part) in [

@@ -6,14 +6,32 @@ use std::time::Duration;
 use bellwether_core::protocol::lease::Token;
 use bellwether_core::store::{Holder, HolderError, StoreError, StoreResult};
 
-use crate::http_client::one_line;
-
 /// The remedy if there is no table.
 pub(crate) const INIT: &str = "run `bellwether store init`";
 
 /// The remedy if the table is another.
 pub(crate) const COMPARE: &str =
     "compare the table with the one that `bellwether store init --print` prints";
+
+/// The longest text of a server that is shown, in characters.
+const SHOWN: usize = 200;
+
+/// Returns the error that needs a person, with the remedy.
+pub(crate) fn unfit(problem: impl Into<String>, remedy: impl Into<String>) -> StoreError {
+    StoreError::Misconfigured { problem: problem.into(), remedy: remedy.into() }
+}
+
+/// Returns a server's text as one line that is not too long.
+pub(crate) fn one_line(text: &str) -> String {
+    let visible = |c: char| if c.is_control() { ' ' } else { c };
+    text.trim().chars().take(SHOWN).map(visible).collect()
+}
+
+/// Returns a time in whole seconds, rounded up, for stores that know no shorter unit.
+pub(crate) fn whole_seconds(time: Duration) -> u64 {
+    let more = u64::from(time.subsec_nanos() > 0);
+    time.as_secs().saturating_add(more).max(1)
+}
 
 /// Returns the milliseconds of a duration, rounded up: a store may keep a grant for longer than it
 /// has to, and not for less.
@@ -43,10 +61,10 @@ pub(crate) fn holder(text: &str) -> StoreResult<Holder> {
 
 /// Returns the error about a record that no client has written.
 pub(crate) fn damaged(problem: &str) -> StoreError {
-    StoreError::Misconfigured {
-        problem: format!("the record of the lease is damaged: {problem}"),
-        remedy: "correct it, and give it a token that is higher than all before".to_owned(),
-    }
+    unfit(
+        format!("the record of the lease is damaged: {problem}"),
+        "correct it, and give it a token that is higher than all before",
+    )
 }
 
 #[cfg(test)]
@@ -61,6 +79,9 @@ mod tests {
         assert_eq!(milliseconds(Duration::MAX), i64::MAX);
         assert_eq!(left(-3), Duration::ZERO);
         assert_eq!(left(3), Duration::from_millis(3));
+        for (milliseconds, seconds) in [(0, 1), (1, 1), (1_000, 1), (1_001, 2), (10_000, 10)] {
+            assert_eq!(whole_seconds(Duration::from_millis(milliseconds)), seconds);
+        }
     }
 
     #[test]

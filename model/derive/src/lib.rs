@@ -1,4 +1,5 @@
-//! `#[derive(RuleDocs)]` for the rules of a protocol, as `bellwether_engine::protocol` has it.
+//! What a specification says once: `#[derive(RuleDocs)]` for the rules of a protocol, as
+//! `bellwether_engine::protocol` has it, attributes for its types, and the table of its durations.
 //!
 //! The rules are the fields of one struct, and most of their values are those of enums. What a
 //! field decides and what a value means is in their documentation: the first paragraph, without
@@ -6,9 +7,12 @@
 
 use proc_macro::TokenStream;
 use quote::quote;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Data, DeriveInput, Error, Expr, ExprLit, Field, Lit, LitStr, Result, Variant,
+    Attribute, Data, DeriveInput, Error, Expr, ExprLit, Field, Ident, Lit, LitInt, LitStr, Result,
+    Token, Variant, Visibility,
 };
 
 /// Derives `RuleDocs` for a struct, whose fields are rules, or `RuleValues` for an enum, whose
@@ -20,6 +24,108 @@ use syn::{
 pub fn rules(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
     implementation(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// Derives for the struct of a protocol's rules, or for the enum of a rule's values, what a
+/// protocol asks of it, and `RuleDocs`. Rules that are not known are refused.
+#[proc_macro_attribute]
+pub fn rule_type(_: TokenStream, item: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(item as DeriveInput);
+    let strict =
+        matches!(input.data, Data::Struct(_)).then(|| quote!(#[serde(deny_unknown_fields)]));
+    let besides = quote!(::serde::Deserialize, ::bellwether_engine::protocol::RuleDocs);
+    derived(&input, false, &besides, &strict.unwrap_or_default())
+}
+
+/// Derives what a protocol asks of a process's state, and of all that is a part of it.
+#[proc_macro_attribute]
+pub fn state_type(_: TokenStream, item: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(item as DeriveInput);
+    let default = matches!(input.data, Data::Struct(_));
+    derived(&input, default, &quote!(), &quote!())
+}
+
+/// Derives what a protocol asks of its messages and timers, and of all that they carry.
+#[proc_macro_attribute]
+pub fn event_type(_: TokenStream, item: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(item as DeriveInput);
+    derived(&input, false, &quote!(PartialOrd, Ord, ::serde::Deserialize), &quote!())
+}
+
+/// The type with all that is derived: the same for each type of a specification, and these. An enum
+/// has a default if it names one, and serde writes its variants in kebab case.
+fn derived(
+    input: &DeriveInput,
+    default: bool,
+    besides: &proc_macro2::TokenStream,
+    attributes: &proc_macro2::TokenStream,
+) -> TokenStream {
+    let (default, case) = match &input.data {
+        Data::Enum(of) => {
+            let named = |attribute: &Attribute| attribute.path().is_ident("default");
+            let default = of.variants.iter().any(|variant| variant.attrs.iter().any(named));
+            (default, quote!(#[serde(rename_all = "kebab-case")]))
+        }
+        _ => (default, quote!()),
+    };
+    let default = default.then(|| quote!(#[derive(Default)]));
+    quote! {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ::serde::Serialize, #besides)]
+        #default
+        #case
+        #attributes
+        #input
+    }
+    .into()
+}
+
+/// Makes a `static` of each duration of a protocol's timers, in the order in which the smallest that
+/// are enough are looked for: `T_NAME: "its meaning", ENOUGH;`, without the last where that was not
+/// looked for.
+#[proc_macro]
+pub fn duration_table(rows: TokenStream) -> TokenStream {
+    let rows = syn::parse_macro_input!(
+        rows with Punctuated::<DurationRow, Token![;]>::parse_terminated
+    );
+    let statics = rows.iter().zip(0_u8..).map(|(row, order)| {
+        let DurationRow { visibility, ident, meaning, enough } = row;
+        let name = ident.to_string().to_lowercase().replace('_', "-");
+        let enough = match enough {
+            Some(ticks) => quote!(::core::option::Option::Some(#ticks)),
+            None => quote!(::core::option::Option::None),
+        };
+        quote! {
+            #visibility static #ident: ::bellwether_engine::protocol::Duration =
+                ::bellwether_engine::protocol::Duration {
+                    name: #name,
+                    meaning: #meaning,
+                    order: #order,
+                    enough: #enough,
+                };
+        }
+    });
+    quote!(#(#statics)*).into()
+}
+
+/// One row of the table of durations.
+struct DurationRow {
+    visibility: Visibility,
+    ident: Ident,
+    meaning: LitStr,
+    enough: Option<LitInt>,
+}
+
+impl Parse for DurationRow {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let (visibility, ident) = (input.parse()?, input.parse()?);
+        input.parse::<Token![:]>()?;
+        let meaning = input.parse()?;
+        let enough = match input.parse::<Option<Token![,]>>()? {
+            Some(_) => Some(input.parse()?),
+            None => None,
+        };
+        Ok(DurationRow { visibility, ident, meaning, enough })
+    }
 }
 
 fn implementation(input: &DeriveInput) -> Result<proc_macro2::TokenStream> {

@@ -11,7 +11,6 @@ mod read;
 pub use read::ExpressionError;
 
 use crate::protocol::{Belief, Id};
-use crate::trace::DOWN;
 use crate::world::{Action, Budget, Condition, State, World};
 use meaning::{Ask, Kinds, Resolver, TRUTH, Term, words};
 use read::{Node, Quantifier, Sign, read};
@@ -270,15 +269,15 @@ impl<'a> Evaluation<'a> {
         Some(match ask {
             Ask::Up => Value::Truth(state.up(id)),
             Ask::Paused => Value::Truth(state.paused(id)),
-            Ask::Leads => Value::Truth(belief == Some(Belief::Leads)),
+            Ask::Leads => Value::Truth(state.leads(id)),
             Ask::Follows => Value::Truth(belief == Some(Belief::Follows(other??))),
             Ask::Connected => Value::Truth(state.connected(id, other??)),
-            Ask::Leader => match belief? {
-                Belief::Leads => Value::Number(id.number().into()),
-                Belief::Follows(leader) => Value::Number(leader.number().into()),
-                Belief::Undecided => Value::Nothing,
-            },
-            Ask::Role => Value::Word(if state.up(id) { state.process(id).role() } else { DOWN }),
+            Ask::Leader => {
+                belief?;
+                let leader = state.leader(id);
+                leader.map_or(Value::Nothing, |leader| Value::Number(leader.number().into()))
+            }
+            Ask::Role => Value::Word(state.role(id)),
             Ask::Own if !state.up(id) => Value::Nothing,
             Ask::Own => Value::of(state.process(id).json()),
             Ask::Stable => Value::of(state.stable(id).json()),

@@ -10,7 +10,7 @@ pub use crate::temporal::{Kind, Liveness, Temporal};
 pub use crate::world::Condition;
 
 use crate::expression::{Expression, ExpressionError, one_line};
-use crate::machine::TimerRules;
+use crate::machine::{AnyProtocol, Entry, TimerRules};
 use crate::protocol::{Belief, Elects, Id, Ids, Protocol};
 use crate::temporal;
 use crate::words::{instead_of, kept};
@@ -20,13 +20,23 @@ use std::borrow::Cow;
 /// A property of the worlds of one protocol.
 pub type Property = temporal::Property<Condition>;
 
-/// Returns every property that any world can be asked for, in the order in which they are reported;
-/// at the end those that only this protocol can.
+impl dyn AnyProtocol + '_ {
+    /// Returns the properties that any world can be asked for, in the order in which they are
+    /// reported, at the end those that only this protocol can; and those that only a timed world
+    /// can be asked for.
+    #[must_use]
+    pub fn properties(&self) -> (Vec<Property>, Vec<Property>) {
+        let own = self.own_properties().into_iter().map(|own| own.map(Condition::Own));
+        let groups = [at_any_moment(), when_quiescent(), liveness(), reachability()];
+        (groups.into_iter().flatten().chain(own).collect(), timed())
+    }
+}
+
+/// Returns every property that any world of this protocol can be asked for.
 #[must_use]
 pub fn all<P: Protocol>() -> Vec<Property> {
-    let own = P::PROPERTIES.iter().map(|own| own.map(Condition::own::<P>));
-    let groups = [at_any_moment(), when_quiescent(), liveness(), reachability()];
-    groups.into_iter().flatten().chain(own).collect()
+    let protocol: &dyn AnyProtocol = &Entry::<P>::NEW;
+    protocol.properties().0
 }
 
 /// What holds at any moment.
@@ -380,46 +390,33 @@ pub enum PropertyError {
 
 // The beliefs of the live processes of one state about the leadership.
 
-/// The leader of a live process, if it has one: itself if it leads.
-fn leader(state: &State, id: Id) -> Option<Id> {
-    match state.belief(id)? {
-        Belief::Leads => Some(id),
-        Belief::Follows(leader) => Some(leader),
-        Belief::Undecided => None,
-    }
-}
-
-fn leads(state: &State, id: Id) -> bool {
-    state.belief(id) == Some(Belief::Leads)
-}
-
 fn at_most_one_leader(_: &World, state: &State) -> bool {
-    state.members().filter(|&id| leads(state, id)).count() <= 1
+    state.members().filter(|&id| state.leads(id)).count() <= 1
 }
 
 fn follower_bound(world: &World, state: &State) -> bool {
     let below = |l, k| world.rank(l) < world.rank(k);
     state.members().all(|i| match state.belief(i) {
         Some(Belief::Follows(l)) => {
-            state.members().all(|k| k == i || !leads(state, k) || !below(l, k))
+            state.members().all(|k| k == i || !state.leads(k) || !below(l, k))
         }
         _ => true,
     })
 }
 
 fn agreement(state: &State) -> bool {
-    let mut leaders = state.members().filter_map(|id| leader(state, id));
+    let mut leaders = state.members().filter_map(|id| state.leader(id));
     leaders.next().is_none_or(|first| leaders.all(|other| other == first))
 }
 
 fn validity(world: &World, state: &State) -> bool {
-    let mut leaders = state.members().filter_map(|id| leader(state, id));
+    let mut leaders = state.members().filter_map(|id| state.leader(id));
     leaders.all(|leader| !state.up(leader) || world.highest_up(state) == Some(leader))
 }
 
 fn decided(state: &State) -> bool {
     let mut live = state.members().filter(|&id| state.up(id));
-    live.all(|id| leader(state, id).is_some_and(|leader| state.up(leader)))
+    live.all(|id| state.leader(id).is_some_and(|leader| state.up(leader)))
 }
 
 /// Whether the election has come to its end: every process agrees on the one that the protocol is
@@ -433,17 +430,17 @@ pub(crate) fn agreed(world: &World, state: &State) -> bool {
 
 fn on_the_highest(world: &World, state: &State) -> bool {
     let highest = world.highest_up(state);
-    state.members().filter(|&id| state.up(id)).all(|id| leader(state, id) == highest)
+    state.members().filter(|&id| state.up(id)).all(|id| state.leader(id) == highest)
 }
 
 /// A process leads that did not at the beginning.
 fn succession(world: &World, state: &State) -> bool {
-    state.members().any(|id| leads(state, id) && !world.leads_initially(id))
+    state.members().any(|id| state.leads(id) && !world.leads_initially(id))
 }
 
 /// A process leads, if any is up.
 fn led(state: &State) -> bool {
-    state.members().any(|id| leads(state, id)) || !state.members().any(|id| state.up(id))
+    state.members().any(|id| state.leads(id)) || !state.members().any(|id| state.up(id))
 }
 
 /// Every live process takes the same live one for the leader, not always the highest.
@@ -460,9 +457,9 @@ fn majority_is_connected(world: &World, state: &State) -> bool {
 fn connected_majority_agrees(world: &World, state: &State) -> bool {
     some_majority(world, state, &|group| {
         let hears = |other| group.iter().all(|id| id == other || linked(state, id, other));
-        let first = group.iter().next().and_then(|id| leader(state, id));
+        let first = group.iter().next().and_then(|id| state.leader(id));
         first.is_some_and(|first| {
-            let agree = group.iter().all(|id| leader(state, id) == Some(first));
+            let agree = group.iter().all(|id| state.leader(id) == Some(first));
             agree && state.up(first) && hears(first)
         })
     })

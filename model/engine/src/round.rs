@@ -5,9 +5,10 @@
 //! another question (what is the most that *can* happen), so a claim may ask both.
 
 use crate::machine::{Effect, Message, Timer};
-use crate::protocol::{Belief, Id, Wait};
-use crate::world::{Action, Outcome, State, World};
+use crate::protocol::{Id, Wait};
+use crate::world::{Action, Outcome, Start, State, World};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// No calm election takes so many steps.
 const TOO_LONG: usize = 100_000;
@@ -67,8 +68,66 @@ pub struct Round {
     pub actions: Vec<Action>,
 }
 
+/// What is counted, with what counts as one.
+const METRICS: [(&str, &str); 7] = [
+    ("messages", "messages sent, also to a process that is down"),
+    ("size", "bytes: for each message one for its kind, and one for each process that it names"),
+    ("time-outs", "timers that expire"),
+    ("elections", "elections that a process begins"),
+    ("leaderships", "times that a process begins to lead"),
+    (LEADERS, "the most processes that lead at the same time"),
+    (ASTRAY, "processes that do not follow the highest live one in the end"),
+];
+
+/// The number of one thing that is counted in a round.
+pub struct Cost {
+    /// The name of what is counted.
+    pub metric: String,
+    /// The number of it.
+    pub count: u64,
+    /// The meaning: what counts as one; of a kind of messages nothing.
+    pub meaning: &'static str,
+}
+
+/// Returns what the election costs that `starters` start: everything that is counted, with the
+/// kinds of messages that are sent behind their sum.
+///
+/// # Errors
+/// If the election cannot happen so.
+pub fn costs(world: &World, starters: Starters) -> Result<Vec<Cost>, String> {
+    let mut costs = Vec::new();
+    for (metric, meaning) in METRICS {
+        let Round { count, actions } = round(world, metric, starters, 0)?;
+        costs.push(Cost { metric: metric.to_owned(), count, meaning });
+        if metric == "messages" {
+            for kind in kinds_sent(world, &actions) {
+                let metric = format!("messages/{kind}");
+                let count = round(world, &metric, starters, 0)?.count;
+                costs.push(Cost { metric, count, meaning: "" });
+            }
+        }
+    }
+    Ok(costs)
+}
+
+/// The kinds of messages that are sent in an execution, and by processes that start with it.
+fn kinds_sent(world: &World, actions: &[Action]) -> BTreeSet<String> {
+    let begun = match world.scenario().start {
+        Start::Converged => Vec::new(),
+        Start::Cold => world.boots(),
+    };
+    let mut all: BTreeSet<_> = begun.iter().flat_map(|(_, outcome)| kinds(outcome)).collect();
+    let mut state = world.initial();
+    for action in actions {
+        let outcome = world.apply(&state, action);
+        all.extend(kinds(&outcome));
+        state = outcome.state;
+    }
+    all
+}
+
 /// Returns how many of `metric` the elections cost that `starters` start, when the `crashed`
-/// highest processes are down: those that the protocol prefers.
+/// highest processes have crashed besides those that are down: those that the protocol prefers.
 ///
 /// # Errors
 /// If nothing of that name is counted, or the election cannot happen so.
@@ -78,8 +137,9 @@ pub fn round(
     starters: Starters,
     crashed: usize,
 ) -> Result<Round, String> {
-    let ranking = world.ranking();
-    let live = &ranking[..ranking.len().saturating_sub(crashed)];
+    let mut live = up(world);
+    live.truncate(live.len().saturating_sub(crashed));
+    let live = live.as_slice();
     let one = |starters: &[Id]| calm(world, metric, &Begins::Noticed(starters), crashed);
     let sum = |all: Vec<Vec<Id>>| {
         let each = all.iter().map(|starters| one(starters).map(|round| round.count));
@@ -109,6 +169,12 @@ pub fn round(
     }
 }
 
+/// The processes that are up at the beginning, those that the protocol prefers last.
+fn up(world: &World) -> Vec<Id> {
+    let down = world.scenario().down;
+    world.ranking().iter().copied().filter(|&id| !down.contains(id)).collect()
+}
+
 /// Every set of so many of them.
 fn sets(all: &[Id], size: usize) -> Vec<Vec<Id>> {
     if size == 0 {
@@ -128,7 +194,7 @@ fn calm(world: &World, metric: &str, begins: &Begins<'_>, crashed: usize) -> Res
             walk.count += counted(world, metric, &before, None, &outcome)?;
         }
     }
-    for &id in world.ranking().iter().rev().take(crashed) {
+    for &id in up(world).iter().rev().take(crashed) {
         walk.take(Action::Crash(id))?;
     }
     match *begins {
@@ -136,7 +202,9 @@ fn calm(world: &World, metric: &str, begins: &Begins<'_>, crashed: usize) -> Res
         Begins::Noticed(starters) => {
             for &id in starters {
                 let notices = walk.expiry(|timer| timer == (id, true));
-                walk.take(notices.ok_or_else(|| format!("process {id} notices nothing"))?)?;
+                walk.take(notices.ok_or_else(|| {
+                    format!("process {id} notices nothing; its leader has to be down")
+                })?)?;
             }
         }
         Begins::Restarted(id) => {
@@ -162,17 +230,13 @@ const LEADERS: &str = "leaders";
 const ASTRAY: &str = "astray";
 
 fn leaders(state: &State) -> u64 {
-    state.ids().filter(|&id| state.belief(id) == Some(Belief::Leads)).count() as u64
+    state.ids().filter(|&id| state.leads(id)).count() as u64
 }
 
 fn astray(world: &World, state: &State) -> u64 {
     let highest = world.highest_up(state);
-    let follows = |id: &Id| match state.belief(*id) {
-        Some(Belief::Leads) => Some(*id) == highest,
-        Some(Belief::Follows(leader)) => Some(leader) == highest,
-        _ => false,
-    };
-    state.ids().filter(|&id| state.up(id)).filter(|id| !follows(id)).count() as u64
+    let follows = |id| state.leader(id).is_some_and(|leader| Some(leader) == highest);
+    state.ids().filter(|&id| state.up(id) && !follows(id)).count() as u64
 }
 
 /// An execution that is under way.
@@ -260,16 +324,13 @@ fn counted(
             world.machine().begins_election(old, new, &outcome.effects)
         })),
         None if metric == "leaderships" => {
-            let leads = |state: &State, id| state.belief(id) == Some(Belief::Leads);
-            let begins = |&id: &Id| leads(&outcome.state, id) && !leads(before, id);
+            let begins = |&id: &Id| outcome.state.leads(id) && !before.leads(id);
             outcome.state.ids().filter(begins).count()
         }
         None if metric == LEADERS || metric == ASTRAY => 0,
         _ => {
-            return Err(format!(
-                "'{metric}' is not counted; give messages, messages/KIND, size, time-outs, \
-                 elections, leaderships, leaders or astray"
-            ));
+            let known = METRICS.map(|(name, _)| name).join(", ");
+            return Err(format!("'{metric}' is not counted; give messages/KIND, or: {known}"));
         }
     };
     Ok(count as u64)
@@ -296,16 +357,20 @@ fn size(outcome: &Outcome) -> usize {
     outcome.effects.iter().map(one).sum()
 }
 
-/// The messages of this kind, by the name of the message without its fields.
+/// The number of messages of the kinds that are `wanted`.
 fn sent(outcome: &Outcome, wanted: impl Fn(&str) -> bool) -> usize {
+    kinds(outcome).filter(|kind| wanted(kind)).count()
+}
+
+/// The kind of each message that is sent: its name, without its fields.
+fn kinds(outcome: &Outcome) -> impl Iterator<Item = String> {
     let kind = |message: Message| match serde_json::to_value(message) {
         Ok(serde_json::Value::String(name)) => name,
         Ok(serde_json::Value::Object(fields)) => fields.keys().next().cloned().unwrap_or_default(),
         _ => String::new(),
     };
-    let sent = outcome.effects.iter().filter_map(|effect| match *effect {
+    outcome.effects.iter().filter_map(move |effect| match *effect {
         Effect::Send { message, .. } => Some(kind(message)),
         _ => None,
-    });
-    sent.filter(|kind| wanted(kind)).count()
+    })
 }

@@ -11,8 +11,9 @@ mod record;
 mod wrong;
 
 pub use crate::words::{label, label_of, plain, plain_value};
+pub use crate::world::DOWN;
 pub use file::TraceError;
-pub use record::{Noted, Variable, describe};
+pub use record::describe;
 
 use crate::property::Kind;
 use crate::protocol::{Belief, Id};
@@ -224,8 +225,39 @@ pub struct Lifeline {
     pub timers: Vec<String>,
 }
 
-/// The role of a process that is down.
-pub const DOWN: &str = "down";
+/// A variable of a process that a step has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// The name of the variable.
+    pub name: String,
+    /// What it was before.
+    pub before: String,
+    /// What it is afterwards.
+    pub after: String,
+}
+
+/// The variables that each step of an execution has changed. They stand in no file: where a trace
+/// was read, there are none. So two traces do not differ in them.
+#[derive(Clone, Debug, Default)]
+pub struct Noted(Vec<Vec<Variable>>);
+
+impl Noted {
+    /// Returns the variables that the step with this number has changed, as far as that is known.
+    #[must_use]
+    pub fn in_step(&self, seq: usize) -> &[Variable] {
+        let known = seq.checked_sub(1).and_then(|at| self.0.get(at));
+        known.map_or(&[], Vec::as_slice)
+    }
+}
+
+/// They are beside what a trace says.
+impl PartialEq for Noted {
+    fn eq(&self, _: &Noted) -> bool {
+        true
+    }
+}
+
+impl Eq for Noted {}
 
 impl Lifeline {
     /// Returns what the process, whose own id is `id`, believes of the leadership; a process that
@@ -242,16 +274,11 @@ impl Lifeline {
     /// Returns what process `id` is in `state`.
     #[must_use]
     pub fn of(state: &State, id: Id) -> Lifeline {
-        let up = state.up(id);
         Lifeline {
-            up,
+            up: state.up(id),
             paused: state.paused(id),
-            role: if up { state.process(id).role() } else { DOWN }.to_owned(),
-            leader: match state.belief(id) {
-                Some(Belief::Leads) => Some(id),
-                Some(Belief::Follows(leader)) => Some(leader),
-                Some(Belief::Undecided) | None => None,
-            },
+            role: state.role(id).to_owned(),
+            leader: state.leader(id),
             timers: state
                 .armed(id)
                 .filter(|timer| !timer.is_outcome())

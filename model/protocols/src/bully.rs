@@ -3,18 +3,16 @@
 //! The machine is the textbook one with the messages ELECTION, OK and COORDINATOR (Tanenbaum and
 //! van Steen, *Distributed Systems*, section on election algorithms; Coulouris et al., *Distributed
 //! Systems: Concepts and Design*, section 15.3), not the five calls of Garcia-Molina's paper of
-//! 1982. Its variants differ in ten rules. Each rule is a field of [`Bully`], each variant a
-//! value.
+//! 1982. Its variants differ in ten rules, and no variant has what two more rules add. Each rule is
+//! a field of [`Bully`], each variant a value.
 //!
 //! State: a process is a follower, a candidate (it sent ELECTION and waits `T_elec` for an OK),
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Effect, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
-    Variant, View,
+    Belief, Effect, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
+    duration_table, event_type, state_type,
 };
-use bellwether_engine::temporal::Temporal;
-use serde::{Deserialize, Serialize};
 
 mod rules;
 
@@ -23,8 +21,7 @@ pub use rules::{
 };
 
 /// What a process is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Role {
     /// It follows `leader`, if it knows one.
     #[default]
@@ -40,17 +37,19 @@ pub enum Role {
 }
 
 /// The state of one process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Process {
     /// What it is doing.
     pub role: Role,
     /// Whom it takes for the leader.
     pub leader: Option<Id>,
+    /// The leader whose state of the work it has ([`Bully::transfer`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<Id>,
 }
 
 /// What processes send to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// "I start an election": to higher ids.
     Election,
@@ -60,13 +59,16 @@ pub enum Message {
     Coordinator,
     /// "I recovered and lead" ([`Restart::ImBack`]).
     ImBack,
-    /// "Who leads?" ([`Restart::CheckFirst`]).
+    /// "Who leads?" ([`Restart::CheckFirst`], [`Bully::transfer`]).
     WhoLeads,
+    /// "I follow you": the answer to a COORDINATOR ([`Bully::transfer`]).
+    Ack,
+    /// "This is the state of the work": of a leader ([`Bully::transfer`]).
+    State,
 }
 
 /// What a process waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Timer {
     /// `T_elec`: a candidate waits for an OK.
     Election,
@@ -76,46 +78,19 @@ pub enum Timer {
     Watch,
     /// A leader's heartbeat is due ([`Watch::Announcement`]).
     Heartbeat,
-    /// Who asked who leads waits for an answer ([`Restart::CheckFirst`]).
+    /// Who asked who leads waits for an answer ([`Restart::CheckFirst`], [`Bully::transfer`]).
     Answer,
 }
 
-// `T_coord` waits for a whole election of another process, so `T_elec` comes first.
-static T_ELEC: Duration = Duration {
-    name: "t-elec",
-    meaning: "how long a candidate waits for an OK",
-    order: 0,
-    enough: Some(3),
-};
-
-static T_ANSWER: Duration = Duration {
-    name: "t-answer",
-    meaning: "how long a process that asked which leads waits for an answer",
-    order: 1,
-    enough: None,
-};
-
-static T_COORD: Duration = Duration {
-    name: "t-coord",
-    meaning: "how long a process that had an OK waits for a COORDINATOR before it starts an \
-              election",
-    order: 2,
-    enough: Some(7),
-};
-
-static T_DETECT: Duration = Duration {
-    name: "t-detect",
-    meaning: "how long it may take a follower to notice that its leader is gone",
-    order: 3,
-    enough: Some(1),
-};
-
-static T_HEARTBEAT: Duration = Duration {
-    name: "t-heartbeat",
-    meaning: "how long a leader waits before it says again that it leads",
-    order: 4,
-    enough: Some(2),
-};
+duration_table! {
+    // `T_coord` waits for a whole election of another process, so `T_elec` comes first.
+    T_ELEC: "how long a candidate waits for an OK", 3;
+    T_ANSWER: "how long a process that asked which leads waits for an answer";
+    T_COORD:
+        "how long a process that had an OK waits for a COORDINATOR before it starts an election", 7;
+    T_DETECT: "how long it may take a follower to notice that its leader is gone", 1;
+    T_HEARTBEAT: "how long a leader waits before it says again that it leads", 2;
+}
 
 impl Protocol for Bully {
     const NAME: &'static str = "bully";
@@ -130,16 +105,17 @@ impl Protocol for Bully {
             .armed_if(|rules: &Self| rules.watch == Watch::Announcement)
             .periodic(all_are_told),
         TimerRow::fixed(Timer::Answer, &T_ANSWER)
-            .armed_if(|rules| rules.restart == Restart::CheckFirst),
+            .armed_if(|rules| rules.transfer || rules.restart == Restart::CheckFirst),
     ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = &[Property {
-        name: "one-coordinator",
-        formula: "□ ∀ up i, j, both normal: leader(i) = leader(j)",
-        meaning: "processes that are in no election have the same coordinator, at every moment",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Always(one_coordinator),
-    }];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = property_table! {
+        "one-coordinator" asked: "□ ∀ up i, j, both normal: leader(i) = leader(j)",
+            "processes that are in no election have the same coordinator, at every moment";
+            Always(one_coordinator);
+        "same-work" asked: "□ (nothing in flight ⇒ ∀ i: follows(i, l) ∧ leads(l) ⇒ work(i) = l)",
+            "while no message is under way, every process that follows one that leads has its state \
+             of the work";
+            Always(same_work);
+    };
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
     const OPTIONS: Options<Self> = Options {
@@ -150,37 +126,41 @@ impl Protocol for Bully {
     };
 
     type Process = Process;
-    type Stable = ();
+    /// The leader that the process knew last ([`Bully::remembers`]).
+    type Stable = Option<Id>;
     type Message = Message;
     type Timer = Timer;
 
     /// Every process is up and follows the highest id.
     fn converged(&self, p: &mut Local<'_, Self>) {
+        let highest = p.highest();
+        p.state.work = self.transfer.then_some(highest);
         if p.is_highest() {
-            *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
+            self.settle(p, Role::Leader, highest);
             self.arm_heartbeat(p);
         } else {
-            let highest = p.highest();
-            *p.state = Process { role: Role::Follower, leader: Some(highest) };
+            self.settle(p, Role::Follower, highest);
             self.arm_watch(p, highest);
         }
     }
 
-    /// A process recovers: the rule `restart`.
+    /// A process recovers: the rules `remembers`, `transfer` and `restart`.
     fn recover(&self, p: &mut Local<'_, Self>) {
         p.because("booted");
+        let id = p.id();
+        if let Some(leader) = p.stable().filter(|&leader| leader != id) {
+            self.settle(p, Role::Follower, leader);
+            return self.arm_watch(p, leader);
+        }
         match self.restart {
+            _ if self.transfer => Self::ask_who_leads(p),
             Restart::Election => self.start_election(p),
             Restart::ImBack => {
-                *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
+                self.settle(p, Role::Leader, id);
                 p.send_to_others(Message::ImBack);
                 self.arm_heartbeat(p);
             }
-            Restart::CheckFirst => {
-                p.state.role = Role::Asking;
-                p.send_to_others(Message::WhoLeads);
-                p.arm(Timer::Answer);
-            }
+            Restart::CheckFirst => Self::ask_who_leads(p),
             Restart::Nothing => {
                 if self.watch != Watch::Answer {
                     p.arm(Timer::Watch);
@@ -196,6 +176,8 @@ impl Protocol for Bully {
             Message::Coordinator => self.on_coordinator(p, from),
             Message::ImBack => self.on_im_back(p, from),
             Message::WhoLeads => self.on_who_leads(p, from),
+            Message::Ack => self.on_ack(p, from),
+            Message::State => self.on_state(p, from),
         }
     }
 
@@ -263,7 +245,7 @@ impl Bully {
             return self.become_leader(p);
         }
         p.cancel_all();
-        *p.state = Process { role: Role::Candidate, leader: None };
+        *p.state = Process { role: Role::Candidate, leader: None, ..*p.state };
         for id in p.higher() {
             p.send(id, Message::Election);
         }
@@ -290,7 +272,7 @@ impl Bully {
 
     /// Whether it follows a higher id, and its watch has not expired.
     fn watches_higher(p: &Local<'_, Self>) -> bool {
-        p.state.leader > Some(p.id()) && p.timers().contains::<Self>(Timer::Watch)
+        p.state.leader > Some(p.id()) && p.armed(Timer::Watch)
     }
 
     /// OK from a higher id: a candidate has lost, and waits `T_coord` for the winner.
@@ -338,25 +320,59 @@ impl Bully {
         }
     }
 
-    /// "Who leads?": the leader says so.
+    fn ask_who_leads(p: &mut Local<'_, Self>) {
+        p.state.role = Role::Asking;
+        p.send_to_others(Message::WhoLeads);
+        p.arm(Timer::Answer);
+    }
+
+    /// "Who leads?": the leader says so, or sends the state of the work.
     fn on_who_leads(&self, p: &mut Local<'_, Self>, from: Id) {
         if p.state.role == Role::Leader {
-            p.send(from, Message::Coordinator);
+            p.send(from, if self.transfer { Message::State } else { Message::Coordinator });
+        }
+    }
+
+    /// "I follow you": a leader sends the state of the work.
+    fn on_ack(&self, p: &mut Local<'_, Self>, from: Id) {
+        if p.state.role == Role::Leader {
+            p.send(from, Message::State);
+        }
+    }
+
+    /// The state of the work: a process that has recovered asked for it, and elects now.
+    fn on_state(&self, p: &mut Local<'_, Self>, from: Id) {
+        p.state.work = Some(from);
+        if p.state.role == Role::Asking {
+            self.start_election(p);
         }
     }
 
     fn become_follower(&self, p: &mut Local<'_, Self>, leader: Id) {
         p.because("claimed");
         p.cancel_all();
-        *p.state = Process { role: Role::Follower, leader: Some(leader) };
+        self.settle(p, Role::Follower, leader);
+        if self.transfer {
+            p.send(leader, Message::Ack);
+        }
         self.arm_watch(p, leader);
     }
 
     fn become_leader(&self, p: &mut Local<'_, Self>) {
         p.cancel_all();
-        *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
+        let id = p.id();
+        p.state.work = self.transfer.then_some(id);
+        self.settle(p, Role::Leader, id);
         self.announce(p);
         self.arm_heartbeat(p);
+    }
+
+    /// It takes this one for the leader, and keeps it if it remembers leaders.
+    fn settle(&self, p: &mut Local<'_, Self>, role: Role, leader: Id) {
+        *p.state = Process { role, leader: Some(leader), ..*p.state };
+        if self.remembers {
+            p.persist(Some(leader));
+        }
     }
 
     fn announce(&self, p: &mut Local<'_, Self>) {
@@ -402,7 +418,7 @@ impl Bully {
             Message::Coordinator => to == me,
             // A late one does no harm, but where each T_coord may bring another they would pile up.
             Message::Ok => to == me && view.rules_of(self, from).challenged == Challenged::Answers,
-            Message::ImBack | Message::WhoLeads => false,
+            Message::ImBack | Message::WhoLeads | Message::Ack | Message::State => false,
         };
         !view.in_flight(on_its_way)
             && !view.ids().any(|id| id > me && view.hears(me, id) && will_announce(id))
@@ -452,12 +468,12 @@ impl Bully {
         })
     }
 
-    /// Every "who leads?" has reached each process that is up or may recover, and no COORDINATOR is
-    /// on its way.
+    /// Every "who leads?" has reached each process that is up or may recover, and no answer is on
+    /// its way.
     fn no_process_says_who_leads(&self, view: &View<'_, Self>, me: Id) -> bool {
         !view.in_flight(|from, to, m| match m {
             Message::WhoLeads => from == me && self.may_answer(view, to),
-            Message::Coordinator => to == me,
+            Message::Coordinator | Message::State => to == me,
             _ => false,
         })
     }
@@ -488,4 +504,17 @@ fn one_coordinator(_: &Bully, view: &View<'_, Bully>) -> bool {
     };
     let mut all = view.ids().filter_map(normal);
     all.next().is_none_or(|first| all.all(|other| other == first))
+}
+
+/// Every follower has the state of the work of its leader, if that one leads, once all that was
+/// sent has arrived; where no state is transferred, there is none to have.
+fn same_work(rules: &Bully, view: &View<'_, Bully>) -> bool {
+    let leads = |&id: &Id| view.up(id) && view.process(id).role == Role::Leader;
+    let has = |id: Id| {
+        let process = view.process(id);
+        let leader = process.leader.filter(leads);
+        process.role != Role::Follower || leader.is_none_or(|leader| process.work == Some(leader))
+    };
+    let arrived = rules.transfer && !view.in_flight(|_, _, _| true);
+    !arrived || view.ids().filter(|&id| view.up(id)).all(has)
 }

@@ -10,19 +10,11 @@
 //! State: a process is a follower, a candidate (its own id goes round), waiting (it has let a
 //! higher id pass), or the leader.
 
-use crate::ring::{
-    self, Accept, Lap, Order, Orphans, Process, Restart, Ring, Role, Rounds, Rules, Timer, Watch,
-};
-use bellwether_engine::protocol::{
-    Belief, Duration, Id, Judge, Local, Options, Property, Protocol, Rule, RuleDocs, TimerRow,
-    Variant, View,
-};
-use bellwether_engine::temporal::{Liveness, Temporal};
-use serde::{Deserialize, Serialize};
+use crate::ring::{self, Accept, Lap, Order, Orphans, Restart, Ring, Role, Rounds, Rules, Watch};
+use bellwether_engine::protocol::{Id, Judge, Local, Property, Variant, event_type, rule_type};
 
 /// The rules in which the variants of the ring of Chang and Roberts differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct ChangRoberts {
     /// The order of the processes in the ring.
     pub order: Order,
@@ -43,8 +35,7 @@ pub struct ChangRoberts {
 }
 
 /// Which process leads when its id has completed the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Home {
     /// Any process that gets its own id.
     Any,
@@ -53,8 +44,7 @@ pub enum Home {
 }
 
 /// What processes send to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// "This is the highest id so far": goes round until it completes the ring.
     Election(Id),
@@ -85,77 +75,12 @@ impl Rounds for Message {
     }
 }
 
-static T_HOP: Duration = ring::hop(3);
-static T_LAP: Duration = ring::lap(6);
-static T_DETECT: Duration = ring::detect(1);
-static T_HEARTBEAT: Duration = ring::heartbeat(7);
-
-impl Protocol for ChangRoberts {
-    const NAME: &'static str = "chang-roberts";
-    const SUMMARY: &'static str =
-        "in a ring, the process whose own id completes the ring leads (Chang and Roberts 1979)";
-    const VARIANTS: &'static [Variant<Self>] = VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] =
-        &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
-    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
-
-    const OPTIONS: Options<Self> = Options {
-        within_bounds: Some(ring::within()),
-        begins_election: ring::begins_election,
-        ..Options::NONE
-    };
-
-    type Process = Process<Message>;
-    type Stable = ();
-    type Message = Message;
-    type Timer = Timer;
-
-    /// Every process is up and follows the highest id.
-    fn converged(&self, p: &mut Local<'_, Self>) {
-        ring::converged(self, p);
-    }
-
-    /// A process recovers: the rule `restart`.
-    fn recover(&self, p: &mut Local<'_, Self>) {
-        ring::recover(self, p);
-    }
-
-    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
-        ring::acknowledge(self, p, from, message);
-        match message {
-            Message::Election(id) => self.on_election(p, id),
-            Message::Coordinator(leader) => self.on_coordinator(p, leader),
-            Message::Ack(lap) => ring::acknowledged(p, lap),
-        }
-    }
-
-    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
-        match timer {
-            Timer::Hop => ring::on_silence(self, p),
-            // A process that passed the election on has failed.
-            Timer::Lap => self.start_election(p, "no_winner"),
-            // A follower's leader has failed.
-            Timer::Watch => self.start_election(p, "leader_silent"),
-            Timer::Heartbeat => {
-                ring::hand_on(self, p, Message::Coordinator(p.id()));
-                p.arm(Timer::Heartbeat);
-            }
-        }
-    }
-
-    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        ring::may_time_out(self, view, me, timer)
-    }
-
-    fn belief(process: &Process<Message>) -> Belief {
-        ring::belief(process)
-    }
-
-    fn role(process: &Process<Message>) -> &'static str {
-        ring::role(process)
-    }
-}
+ring::protocol!(
+    ChangRoberts,
+    "chang-roberts",
+    "in a ring, the process whose own id completes the ring leads (Chang and Roberts 1979)",
+    &ring::T_LAP
+);
 
 impl Ring<Message> for ChangRoberts {
     fn ring(&self) -> Rules {
@@ -178,6 +103,18 @@ impl Ring<Message> for ChangRoberts {
             Message::Coordinator(leader) => ring::accepts(self, me, leader),
             Message::Ack(_) => false,
         }
+    }
+
+    fn arrives(&self, p: &mut Local<'_, Self>, message: Message) {
+        match message {
+            Message::Election(id) => self.on_election(p, id),
+            Message::Coordinator(leader) => self.on_coordinator(p, leader),
+            Message::Ack(lap) => ring::acknowledged(p, lap),
+        }
+    }
+
+    fn announce(&self, p: &mut Local<'_, Self>, leader: Id) {
+        ring::hand_on(self, p, Message::Coordinator(leader));
     }
 }
 
@@ -217,51 +154,33 @@ impl ChangRoberts {
     }
 }
 
-const PROPERTIES: &[Property<Judge<ChangRoberts>>] = &[
-    ring::laps_end(),
-    Property {
-        name: "announcements-end",
-        formula: "◇□ ¬∃ announcement in flight: down(its leader)",
-        meaning: "no announcement of a leader that has failed goes round for ever",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, view| {
+const PROPERTIES: &[Property<Judge<ChangRoberts>>] = property_table! {
+    use ring::laps_end();
+    "announcements-end" asked: "◇□ ¬∃ announcement in flight: down(its leader)",
+        "no announcement of a leader that has failed goes round for ever";
+        EventuallyAlways(|_, view| {
             let dead = |message: Message| message.announces().is_some_and(|id| !view.up(id));
             !view.in_flight(|_, _, message| dead(message))
-        })),
-    },
-    Property {
-        name: "only-the-highest-leads",
-        formula: "□ ∀ up i: leads(i) ⇒ i = max{j: up(j)}",
-        meaning: "no process leads but the highest live id (E1 in Coulouris et al., section 15.3)",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Always(|_, view| {
+        });
+    "only-the-highest-leads" asked: "□ ∀ up i: leads(i) ⇒ i = max{j: up(j)}",
+        "no process leads but the highest live id (E1 in Coulouris et al., section 15.3)";
+        Always(|_, view| {
             let mut live = view.ids().rev().filter(|&id| view.up(id)).skip(1);
             live.all(|id| view.process(id).role != Role::Leader)
-        }),
-    },
-];
+        });
+};
 
-const VARIANTS: &[Variant<ChangRoberts>] = &[
-    Variant {
-        name: "recommended",
-        source: "repaired; without any of its rules but the order, a property fails that holds \
-                 with it",
-        rules: ChangRoberts::RECOMMENDED,
-    },
-    Variant {
-        name: "published",
-        source: "Chang and Roberts 1979, where no process fails; so also the course lesson's class \
-                 RingElection",
-        rules: ChangRoberts::PUBLISHED,
-    },
-    Variant {
-        name: "lesson-robust",
-        source: "course lesson, class RobustRingElection (backup successors), as it was meant",
-        rules: ChangRoberts { skip: true, ..ChangRoberts::PUBLISHED },
-    },
-];
+const VARIANTS: &[Variant<ChangRoberts>] = variant_table! { ChangRoberts:
+    "recommended":
+        "repaired; without any of its rules but the order, a property fails that holds with it"
+        => RECOMMENDED;
+    "published":
+        "Chang and Roberts 1979, where no process fails; so also the course lesson's class \
+         RingElection"
+        => PUBLISHED;
+    "lesson-robust": "course lesson, class RobustRingElection (backup successors), as it was meant"
+        => PUBLISHED { skip: true };
+};
 
 impl ChangRoberts {
     /// The repaired ring.

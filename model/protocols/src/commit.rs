@@ -21,10 +21,9 @@ use crate::bully::{self, Bully};
 use crate::{three_phase_commit, two_phase_commit};
 use bellwether_engine::protocol::{
     Belief, Effect, Id, Ids, Judge, Local, MAX_SEARCHED, Misfit, Options, Property, Protocol,
-    RuleDocs, TimerRow, View,
+    TimerRow, View, event_type, rule_type, state_type,
 };
-use bellwether_engine::temporal::{Liveness, Temporal};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 mod coordinator;
 mod election;
@@ -62,8 +61,7 @@ pub enum Termination {
 }
 
 /// Which participants must be committable before a coordinator commits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Confirm {
     /// All that answer in time: the others have failed.
     Live,
@@ -73,8 +71,7 @@ pub enum Confirm {
 
 /// Whether a coordinator that found an undecided record in its log when it recovered decides as one
 /// that did not fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Recovered {
     /// It does.
     Decides,
@@ -83,8 +80,7 @@ pub enum Recovered {
 }
 
 /// What a coordinator does when a vote has not come in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Silence {
     /// It aborts.
     Aborts,
@@ -95,8 +91,7 @@ pub enum Silence {
 }
 
 /// Whose PRECOMMIT and PREABORT a participant follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Heeds {
     /// Those of any process: one that failed may have sent them before another took over.
     Any,
@@ -105,8 +100,7 @@ pub enum Heeds {
 }
 
 /// Whether something can happen between two messages of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Steps {
     /// A crash may come after each record and each message; others act meanwhile.
     OneByOne,
@@ -115,10 +109,7 @@ pub enum Steps {
 }
 
 /// The last record in the log of a participant.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Record {
     /// None: it has not voted, and may abort on its own.
     #[default]
@@ -150,8 +141,7 @@ impl Record {
 }
 
 /// What a coordinator is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Duty {
     /// Nothing: it does not coordinate, or has decided.
     #[default]
@@ -215,7 +205,7 @@ impl Serialize for Reports {
 }
 
 /// The state of one process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Process {
     /// Its part in the election.
     pub election: bully::Process,
@@ -243,8 +233,7 @@ pub struct Outgoing {
 }
 
 /// What processes send to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// To a participant: vote.
     Request,
@@ -271,8 +260,7 @@ pub enum Message {
 }
 
 /// What a process waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Timer {
     /// A coordinator with an empty log is asked to begin the transaction.
     Begin,
@@ -298,49 +286,61 @@ pub(super) trait Commit:
 /// Makes a protocol of a type whose rules are those of such a commit.
 macro_rules! protocol {
     ($rules:ident, $name:literal, $summary:literal) => {
-        impl Protocol for $rules {
-            const NAME: &'static str = $name;
-            const SUMMARY: &'static str = $summary;
-            const VARIANTS: &'static [Variant<Self>] = VARIANTS;
-            const TIMERS: &'static [TimerRow<Self>] = &commit::timers();
-            const PROPERTIES: &'static [Property<Judge<Self>>] = &commit::properties();
-            const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+        const _: () = {
+            use bellwether_engine::protocol::{
+                Belief, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant,
+                View,
+            };
 
-            const OPTIONS: Options<Self> = commit::options();
+            impl Protocol for $rules {
+                const NAME: &'static str = $name;
+                const SUMMARY: &'static str = $summary;
+                const VARIANTS: &'static [Variant<Self>] = VARIANTS;
+                const TIMERS: &'static [TimerRow<Self>] = &commit::timers();
+                const PROPERTIES: &'static [Property<Judge<Self>>] = &commit::properties();
+                const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
-            type Process = commit::Process;
-            type Stable = commit::Record;
-            type Message = commit::Message;
-            type Timer = commit::Timer;
+                const OPTIONS: Options<Self> = commit::options();
 
-            fn converged(&self, p: &mut Local<'_, Self>) {
-                commit::converged(self, p);
+                type Process = commit::Process;
+                type Stable = commit::Record;
+                type Message = commit::Message;
+                type Timer = commit::Timer;
+
+                fn converged(&self, p: &mut Local<'_, Self>) {
+                    commit::converged(self, p);
+                }
+
+                fn recover(&self, p: &mut Local<'_, Self>) {
+                    commit::recover(self, p);
+                }
+
+                fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: commit::Message) {
+                    commit::receive(self, p, from, message);
+                }
+
+                fn expire(&self, p: &mut Local<'_, Self>, timer: commit::Timer) {
+                    commit::expire(self, p, timer);
+                }
+
+                fn may_time_out(
+                    &self,
+                    view: &View<'_, Self>,
+                    me: Id,
+                    timer: commit::Timer,
+                ) -> bool {
+                    commit::may_time_out(view, me, timer)
+                }
+
+                fn belief(process: &commit::Process) -> Belief {
+                    commit::belief(process)
+                }
+
+                fn role(process: &commit::Process) -> &'static str {
+                    commit::role(process)
+                }
             }
-
-            fn recover(&self, p: &mut Local<'_, Self>) {
-                commit::recover(self, p);
-            }
-
-            fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: commit::Message) {
-                commit::receive(self, p, from, message);
-            }
-
-            fn expire(&self, p: &mut Local<'_, Self>, timer: commit::Timer) {
-                commit::expire(self, p, timer);
-            }
-
-            fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: commit::Timer) -> bool {
-                commit::may_time_out(view, me, timer)
-            }
-
-            fn belief(process: &commit::Process) -> Belief {
-                commit::belief(process)
-            }
-
-            fn role(process: &commit::Process) -> &'static str {
-                commit::role(process)
-            }
-        }
+        };
     };
 }
 pub(super) use protocol;
@@ -605,75 +605,41 @@ fn question_is_no_news<P: Commit>(_: &P, view: &View<'_, P>, me: Id) -> bool {
 }
 
 pub(super) const fn properties<P: Commit>() -> [Property<Judge<P>>; 6] {
-    [
-        Property {
-            name: "atomicity",
-            formula: "□ ¬∃ i, j: committed(i) ∧ aborted(j)",
-            meaning: "no process commits what another aborts, whether they are up or down",
-            by_default: true,
-            premise: Some(("a process has decided", |_, view| decided(view))),
-            temporal: Temporal::Always(|_, view| {
-                !(has(view, Record::Committed) && has(view, Record::Aborted))
-            }),
-        },
-        Property {
-            name: "unanimity",
-            formula: "□ ∀ committed(i): every process has voted YES",
-            meaning: "no process commits unless every process has voted to",
-            by_default: true,
-            premise: None,
-            temporal: Temporal::Always(|rules, view| {
-                !has(view, Record::Committed) || all_agree(rules, view)
-            }),
-        },
-        Property {
-            name: "non-blocking",
-            formula: "◇□ ∀ up i that has voted YES: committed(i) ∨ aborted(i)",
-            meaning: "in the end every live process that has voted YES knows the decision",
-            by_default: true,
-            premise: None,
-            temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, view| none_waits(view))),
-        },
-        Property {
-            name: "word-spreads",
-            formula: "(∃ up i: committed(i) ∨ aborted(i)) ⇝ (∀ up i that has voted YES: \
-                      committed(i) ∨ aborted(i))",
-            meaning: "whenever a live process knows the decision, all live ones that have voted \
-                      YES know it later",
-            by_default: false,
-            premise: Some(("a live process knows the decision", |_, view| known(view))),
-            temporal: Temporal::Liveness(Liveness::LeadsTo(
-                |_, view| known(view),
-                |_, view| none_waits(view),
-            )),
-        },
-        Property {
-            name: "successor-decides",
-            formula: "reachable: ∃ up i: leads(i) ∧ (committed(i) ∨ aborted(i)) ∧ the first \
-                      coordinator has voted YES and does not know",
-            meaning: "another coordinator can end what the first one began",
-            by_default: false,
-            premise: None,
-            temporal: Temporal::Reachable(|_, view| {
+    let all: &[Property<Judge<P>>; 6] = property_table! {
+        "atomicity": "□ ¬∃ i, j: committed(i) ∧ aborted(j)",
+            "no process commits what another aborts, whether they are up or down",
+            if "a process has decided" => |_, view| decided(view);
+            Always(|_, view| !(has(view, Record::Committed) && has(view, Record::Aborted)));
+        "unanimity": "□ ∀ committed(i): every process has voted YES",
+            "no process commits unless every process has voted to";
+            Always(|rules, view| !has(view, Record::Committed) || all_agree(rules, view));
+        "non-blocking": "◇□ ∀ up i that has voted YES: committed(i) ∨ aborted(i)",
+            "in the end every live process that has voted YES knows the decision";
+            EventuallyAlways(|_, view| none_waits(view));
+        "word-spreads" asked:
+            "(∃ up i: committed(i) ∨ aborted(i)) ⇝ (∀ up i that has voted YES: committed(i) ∨ \
+             aborted(i))",
+            "whenever a live process knows the decision, all live ones that have voted YES know \
+             it later",
+            if "a live process knows the decision" => |_, view| known(view);
+            LeadsTo(|_, view| known(view), |_, view| none_waits(view));
+        "successor-decides" asked:
+            "reachable: ∃ up i: leads(i) ∧ (committed(i) ∨ aborted(i)) ∧ the first coordinator \
+             has voted YES and does not know",
+            "another coordinator can end what the first one began";
+            Reachable(|_, view| {
                 let first = view.ids().last();
                 let decided = |id| {
                     let leads = belief(view.process(id)) == Belief::Leads;
                     view.up(id) && leads && record(view, id).is_decided()
                 };
                 first.is_some_and(|id| record(view, id).waits()) && view.ids().any(decided)
-            }),
-        },
-        Property {
-            name: "commits",
-            formula: "◇ ∀ i: committed(i)",
-            meaning: "at some moment every process has committed; ask it without faults",
-            by_default: false,
-            premise: None,
-            temporal: Temporal::Liveness(Liveness::Eventually(|_, view| {
-                view.ids().all(|id| record(view, id) == Record::Committed)
-            })),
-        },
-    ]
+            });
+        "commits" asked: "◇ ∀ i: committed(i)",
+            "at some moment every process has committed; ask it without faults";
+            Eventually(|_, view| view.ids().all(|id| record(view, id) == Record::Committed));
+    };
+    *all
 }
 
 fn has<P: Commit>(view: &View<'_, P>, wanted: Record) -> bool {

@@ -17,11 +17,9 @@
 //! says how it does not.
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Effect, Everything, Id, Ids, Judge, Local, Options, Property, Protocol, Rule,
-    TimerRow, Variant, View, WithinBounds,
+    Belief, Effect, Everything, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
+    Variant, View, WithinBounds, duration_table, event_type, state_type,
 };
-use bellwether_engine::temporal::{Liveness, Temporal};
-use serde::{Deserialize, Serialize};
 
 mod procedures;
 mod rules;
@@ -30,7 +28,7 @@ use procedures::how;
 pub use rules::{Answered, Check, GarciaMolina, Halt, Recovery, Unfinished};
 
 /// The state of one process: the paper's S(i), and where its own procedure stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Process {
     /// S(i).s.
     pub status: Status,
@@ -47,8 +45,7 @@ pub struct Process {
 }
 
 /// S(i).s.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Status {
     /// It has failed, or has recovered and has not been in an election since.
     #[default]
@@ -62,8 +59,7 @@ pub enum Status {
 }
 
 /// S(i).c.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Coordinator {
     /// There has been none since it recovered.
     #[default]
@@ -93,8 +89,7 @@ impl Coordinator {
 }
 
 /// Where a process's own procedure stands: which call it waits to be answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Step {
     /// No procedure of its own is under way.
     #[default]
@@ -125,7 +120,7 @@ impl Step {
 
 /// S(i).d: what a process works on. Who computed it, and its number among those that this
 /// coordinator has computed, which is all that can be asked of two tasks: are they the same?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[event_type]
 pub struct Task {
     /// The coordinator that computed it.
     pub by: Id,
@@ -135,7 +130,7 @@ pub struct Task {
 
 /// How many tasks a process has computed: kept in safe storage, lest a coordinator that recovers
 /// give a new task the number of an old one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Tasks(pub u8);
 
 impl Tasks {
@@ -150,8 +145,7 @@ impl Tasks {
 }
 
 /// What processes send to each other: the five calls, and their answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// Call: is the process up?
     AreYouThere,
@@ -188,8 +182,7 @@ impl Message {
 }
 
 /// What a process waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Timer {
     /// `T`: who called waits for the answer.
     Answer,
@@ -205,34 +198,13 @@ pub enum Timer {
     Check,
 }
 
-// The election of another process is made of calls, so the time-out of a call comes first.
-static T_CALL: Duration = Duration {
-    name: "t-call",
-    meaning: "how long a caller waits for the answer to a call",
-    order: 0,
-    enough: Some(3),
-};
-
-static T_SILENCE: Duration = Duration {
-    name: "t-silence",
-    meaning: "how long it may take a process to notice that its coordinator is gone",
-    order: 1,
-    enough: Some(1),
-};
-
-static T_ELECTION: Duration = Duration {
-    name: "t-election",
-    meaning: "how long a process waits for the election of a higher one to reach it",
-    order: 2,
-    enough: Some(7),
-};
-
-static T_CHECK: Duration = Duration {
-    name: "t-check",
-    meaning: "how long a coordinator waits before it checks again",
-    order: 3,
-    enough: Some(1),
-};
+duration_table! {
+    // The election of another process is made of calls, so the time-out of a call comes first.
+    T_CALL: "how long a caller waits for the answer to a call", 3;
+    T_SILENCE: "how long it may take a process to notice that its coordinator is gone", 1;
+    T_ELECTION: "how long a process waits for the election of a higher one to reach it", 7;
+    T_CHECK: "how long a coordinator waits before it checks again", 1;
+}
 
 impl Protocol for GarciaMolina {
     const NAME: &'static str = "garcia-molina";
@@ -492,42 +464,21 @@ fn each_number(
     }
 }
 
-const PROPERTIES: &[Property<Judge<GarciaMolina>>] = &[
-    Property {
-        name: "assertion-1",
-        formula: "□ ∀ i, j: s(i), s(j) ∈ {Reorganization, Normal} ⇒ c(i) = c(j)",
-        meaning: "processes that reorganize or are normal agree on the coordinator (1982, \
-                  Assertion 1)",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(one_coordinator),
-    },
-    Property {
-        name: "assertion-1-task",
-        formula: "□ ∀ i, j: s(i) = s(j) = Normal ⇒ d(i) = d(j)",
-        meaning: "processes that are normal work on one task (1982, Assertion 1, second half)",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(one_task),
-    },
-    Property {
-        name: "assertion-2",
-        formula: "◇□ ((∃ up i) ⇒ ∃ up l: c(l) = l ∧ ∀ up i: s(i) = Normal ∧ c(i) = l)",
-        meaning: "in the end a process is normal and leads, and all others are normal under it \
-                  (1982, Assertion 2)",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(all_normal)),
-    },
-    Property {
-        name: "one-task",
-        formula: "◇□ ∀ i, j: s(i) = s(j) = Normal ⇒ d(i) = d(j)",
-        meaning: "in the end processes that are normal work on one task, for good",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(one_task)),
-    },
-];
+const PROPERTIES: &[Property<Judge<GarciaMolina>>] = property_table! {
+    "assertion-1": "□ ∀ i, j: s(i), s(j) ∈ {Reorganization, Normal} ⇒ c(i) = c(j)",
+        "processes that reorganize or are normal agree on the coordinator (1982, Assertion 1)";
+        Always(one_coordinator);
+    "assertion-1-task": "□ ∀ i, j: s(i) = s(j) = Normal ⇒ d(i) = d(j)",
+        "processes that are normal work on one task (1982, Assertion 1, second half)";
+        Always(one_task);
+    "assertion-2": "◇□ ((∃ up i) ⇒ ∃ up l: c(l) = l ∧ ∀ up i: s(i) = Normal ∧ c(i) = l)",
+        "in the end a process is normal and leads, and all others are normal under it (1982, \
+         Assertion 2)";
+        EventuallyAlways(all_normal);
+    "one-task": "◇□ ∀ i, j: s(i) = s(j) = Normal ⇒ d(i) = d(j)",
+        "in the end processes that are normal work on one task, for good";
+        EventuallyAlways(one_task);
+};
 
 fn live<'a>(view: &View<'a, GarciaMolina>) -> impl Iterator<Item = Id> + use<'a> {
     let view = *view;

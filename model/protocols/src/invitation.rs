@@ -28,10 +28,9 @@
 //! members are known or it has accepted, and the task is being handed out).
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule,
-    RuleDocs, TimerRow, Variant, View, WithinBounds,
+    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
+    Variant, View, WithinBounds, duration_table, event_type, rule_type, state_type,
 };
-use serde::{Deserialize, Serialize};
 
 mod group;
 mod properties;
@@ -39,8 +38,7 @@ mod properties;
 pub use group::Group;
 
 /// The rules in which the variants of the invitation algorithm differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct Invitation {
     /// What keeps two coordinators that have found each other from inviting each other.
     pub priority: Priority,
@@ -51,8 +49,7 @@ pub struct Invitation {
 }
 
 /// What keeps two coordinators that have found each other from inviting each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Priority {
     /// A coordinator waits before it merges, the longer the higher the highest that it has found.
     Delay,
@@ -63,8 +60,7 @@ pub enum Priority {
 }
 
 /// Where a process keeps the number of its last group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Counter {
     /// On stable storage: the next number is a new one, also after a crash.
     Stable,
@@ -73,8 +69,7 @@ pub enum Counter {
 }
 
 /// What a process is doing: the paper's `s`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum State {
     /// It has crashed.
     #[default]
@@ -88,8 +83,7 @@ pub enum State {
 }
 
 /// Who coordinates a process's group: the paper's `c`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Coordinator {
     /// It does so itself.
     Itself,
@@ -98,7 +92,7 @@ pub enum Coordinator {
 }
 
 /// The state of one process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Process {
     /// `s`: what it is doing.
     pub state: State,
@@ -121,7 +115,7 @@ pub struct Process {
 }
 
 /// What a process keeps on stable storage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Stable {
     /// The largest number that any of its groups had. A process reads it only if the counter is
     /// [stable](Counter::Stable).
@@ -131,8 +125,7 @@ pub struct Stable {
 }
 
 /// What processes send to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// "Do you coordinate a group?": to every other process.
     AreYouCoordinator,
@@ -173,8 +166,7 @@ impl Message {
 }
 
 /// What a process waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Timer {
     /// A coordinator's next look for others is due.
     Check,
@@ -209,45 +201,20 @@ impl Process {
     }
 }
 
-// The values that are enough hold for three processes of which one crashes and recovers. An answer
-// takes `2·Tm + 2·Tp + 1`; an acceptance `Tm` more, since an invitation may be passed on. A delay
-// waits for a higher process, which may have to finish a merge (`t-accept`, then READY and DONE)
-// and to check (`t-check`, `t-answer`) before its invitation leaves: it comes last.
-static T_ANSWER: Duration = Duration {
-    name: "t-answer",
-    meaning: "how long a process that asks another waits for an answer",
-    order: 0,
-    enough: Some(3),
-};
-
-static T_ACCEPT: Duration = Duration {
-    name: "t-accept",
-    meaning: "how long a process that invites others waits for acceptances",
-    order: 1,
-    enough: Some(4),
-};
-
-static T_CHECK: Duration = Duration {
-    name: "t-check",
-    meaning: "how long a coordinator waits before it looks for others",
-    order: 2,
-    enough: Some(1),
-};
-
-static T_DETECT: Duration = Duration {
-    name: "t-detect",
-    meaning: "how long it may take a member to notice that its coordinator is silent",
-    order: 3,
-    enough: Some(1),
-};
-
-static T_DELAY: Duration = Duration {
-    name: "t-delay",
-    meaning: "how long a coordinator waits before it merges, for each rank that the highest \
-              coordinator it has found is above it",
-    order: 4,
-    enough: Some(11),
-};
+duration_table! {
+    // The values that are enough hold for three processes of which one crashes and recovers. An
+    // answer takes `2·Tm + 2·Tp + 1`; an acceptance `Tm` more, since an invitation may be passed
+    // on. A delay waits for a higher process, which may have to finish a merge (`t-accept`, then
+    // READY and DONE) and to check (`t-check`, `t-answer`) before its invitation leaves: it comes
+    // last.
+    T_ANSWER: "how long a process that asks another waits for an answer", 3;
+    T_ACCEPT: "how long a process that invites others waits for acceptances", 4;
+    T_CHECK: "how long a coordinator waits before it looks for others", 1;
+    T_DETECT: "how long it may take a member to notice that its coordinator is silent", 1;
+    T_DELAY:
+        "how long a coordinator waits before it merges, for each rank that the highest coordinator \
+         it has found is above it", 11;
+}
 
 impl Protocol for Invitation {
     const NAME: &'static str = "invitation";
@@ -511,7 +478,7 @@ fn check(p: &mut Local<'_, Invitation>) {
 
 /// Another coordinator: it will be invited, if the answer is in time.
 fn on_coordinator(p: &mut Local<'_, Invitation>, from: Id) {
-    if p.timers().contains::<Invitation>(Timer::Answers) {
+    if p.armed(Timer::Answers) {
         p.state.found = p.state.found.with(from);
     }
 }
@@ -587,7 +554,7 @@ fn on_are_you_there(p: &mut Local<'_, Invitation>, from: Id, group: Group) {
 
 /// "You are in my group": a member goes on, and listens again.
 fn on_here(p: &mut Local<'_, Invitation>, group: Group) {
-    let asked = p.timers().contains::<Invitation>(Timer::There);
+    let asked = p.armed(Timer::There);
     if asked && p.state.group == Some(group) {
         p.cancel(Timer::There);
         p.arm(Timer::Watch);
@@ -656,33 +623,16 @@ fn invited(view: &View<'_, Invitation>, me: Id) -> bool {
     view.in_flight(|_, to, m| to == me && matches!(m, Message::Invitation(_)))
 }
 
-const VARIANTS: &[Variant<Invitation>] = &[
-    Variant {
-        name: "paper",
-        source: "Garcia-Molina 1982, the invitation algorithm (priority delay, safe storage)",
-        rules: Invitation::PAPER,
-    },
-    Variant {
-        name: "no-delay",
-        source: "lecture notes (The Invitation Algorithm), before they come to priorities",
-        rules: Invitation { priority: Priority::None, ..Invitation::PAPER },
-    },
-    Variant {
-        name: "ignore-lower",
-        source: "lecture notes (The Invitation Algorithm), the first of their two ways out",
-        rules: Invitation { priority: Priority::IgnoreLower, ..Invitation::PAPER },
-    },
-    Variant {
-        name: "volatile",
-        source: "the paper without its safe storage",
-        rules: Invitation { counter: Counter::Volatile, ..Invitation::PAPER },
-    },
-    Variant {
-        name: "unacknowledged",
-        source: "the paper with READY as a message instead of a call that returns",
-        rules: Invitation { acknowledge: false, ..Invitation::PAPER },
-    },
-];
+const VARIANTS: &[Variant<Invitation>] = variant_table! { Invitation:
+    "paper": "Garcia-Molina 1982, the invitation algorithm (priority delay, safe storage)" => PAPER;
+    "no-delay": "lecture notes (The Invitation Algorithm), before they come to priorities"
+        => PAPER { priority: Priority::None };
+    "ignore-lower": "lecture notes (The Invitation Algorithm), the first of their two ways out"
+        => PAPER { priority: Priority::IgnoreLower };
+    "volatile": "the paper without its safe storage" => PAPER { counter: Counter::Volatile };
+    "unacknowledged": "the paper with READY as a message instead of a call that returns"
+        => PAPER { acknowledge: false };
+};
 
 impl Invitation {
     /// The rules of the paper.

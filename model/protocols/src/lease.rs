@@ -14,11 +14,9 @@
 //! the store can do: a variant for each of the stores that people run says what its manual says.
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Request, Rule,
-    Services, TimerRow, Variant, View,
+    Belief, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Request, Rule, Services,
+    TimerRow, Variant, View, duration_table, event_type, state_type,
 };
-use bellwether_engine::temporal::Temporal;
-use serde::{Deserialize, Serialize};
 
 mod client;
 mod rules;
@@ -31,8 +29,7 @@ pub use store::{Accepted, Copied, Seen};
 pub use tokens::{Number, Token, Version};
 
 /// What a process is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Role {
     /// A client that does not hold the lease.
     #[default]
@@ -46,7 +43,7 @@ pub enum Role {
 }
 
 /// What one process knows and loses in a crash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Process {
     /// What it is doing.
     pub role: Role,
@@ -75,7 +72,7 @@ pub struct Process {
 }
 
 /// What a process keeps on stable storage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Stable {
     /// How often a client has started: with it, no two of its requests have the same number.
     pub incarnation: u8,
@@ -97,8 +94,7 @@ pub struct Stable {
 }
 
 /// What processes send to each other. What is asked carries a number, and so does its answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// "Give me the lease, if it is free or mine": compare and set, in one step.
     Acquire(Number),
@@ -129,8 +125,7 @@ pub enum Message {
 }
 
 /// What a process waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Timer {
     /// A client has asked for the lease, or for more of it: so long would what it is granted last.
     Asked,
@@ -160,49 +155,16 @@ pub enum Timer {
     Watch,
 }
 
-// The store must keep a lease for longer than its holder counts it, so the holder's time comes
-// first.
-static T_HOLDER: Duration = Duration {
-    name: "t-holder",
-    meaning: "how long a client counts the lease that it is granted",
-    order: 0,
-    enough: Some(8),
-};
-
-static T_GRANT: Duration = Duration {
-    name: "t-grant",
-    meaning: "how long the store keeps the lease for its holder",
-    order: 1,
-    enough: Some(9),
-};
-
-static T_RENEW: Duration = Duration {
-    name: "t-renew",
-    meaning: "how long a holder waits before it writes, and renews its lease",
-    order: 2,
-    enough: Some(3),
-};
-
-static T_RETRY: Duration = Duration {
-    name: "t-retry",
-    meaning: "how long a client that was refused the lease waits before it asks again",
-    order: 3,
-    enough: Some(2),
-};
-
-static T_LAG: Duration = Duration {
-    name: "t-lag",
-    meaning: "how far the replica of the store is behind at most",
-    order: 4,
-    enough: None,
-};
-
-static T_LOCK_DELAY: Duration = Duration {
-    name: "t-lock-delay",
-    meaning: "how long a lease that has expired is granted to no client",
-    order: 5,
-    enough: None,
-};
+duration_table! {
+    // The store must keep a lease for longer than its holder counts it, so the holder's time comes
+    // first.
+    T_HOLDER: "how long a client counts the lease that it is granted", 8;
+    T_GRANT: "how long the store keeps the lease for its holder", 9;
+    T_RENEW: "how long a holder waits before it writes, and renews its lease", 3;
+    T_RETRY: "how long a client that was refused the lease waits before it asks again", 2;
+    T_LAG: "how far the replica of the store is behind at most";
+    T_LOCK_DELAY: "how long a lease that has expired is granted to no client";
+}
 
 impl Protocol for Lease {
     const NAME: &'static str = "lease";
@@ -444,45 +406,24 @@ fn agree_or_cut_off(
 }
 
 // At most one client *believes* that it holds the lease: that is the usual `at-most-one-leader`.
-const PROPERTIES: &[Property<Judge<Lease>>] = &[
-    Property {
-        name: "one-grant",
-        formula: "□ ∀ i ≠ j: ¬(granted(i) ∧ granted(j))",
-        meaning: "the store has granted the lease to at most one client at a time",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(|_, view| {
+const PROPERTIES: &[Property<Judge<Lease>>] = property_table! {
+    "one-grant": "□ ∀ i ≠ j: ¬(granted(i) ∧ granted(j))",
+        "the store has granted the lease to at most one client at a time";
+        Always(|_, view| {
             view.services().all(|store| view.process(store).granted.len() <= 1)
-        }),
-    },
-    Property {
-        name: "tokens-grow",
-        formula: "□ ∀ accepted writes v before w: token(v) ≤ token(w)",
-        meaning: "the resource accepts no write with a lower token than one before (fencing)",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(|_, view| last(view) != Accepted::Backwards),
-    },
-    Property {
-        name: "no-stale-write",
-        formula: "□ ∀ accepted writes w: token(w) = token of the newest grant",
-        meaning: "the resource accepts no write of a holder after the lease was granted again",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(|_, view| last(view) == Accepted::Fresh),
-    },
-    Property {
-        name: "lowest-can-lead",
-        formula: "reachable: holds(min{i})",
-        meaning: "the client with the lowest id can come to hold the lease; ids are nothing but \
-                  names",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Reachable(|_, view| {
+        });
+    "tokens-grow": "□ ∀ accepted writes v before w: token(v) ≤ token(w)",
+        "the resource accepts no write with a lower token than one before (fencing)";
+        Always(|_, view| last(view) != Accepted::Backwards);
+    "no-stale-write": "□ ∀ accepted writes w: token(w) = token of the newest grant",
+        "the resource accepts no write of a holder after the lease was granted again";
+        Always(|_, view| last(view) == Accepted::Fresh);
+    "lowest-can-lead" asked: "reachable: holds(min{i})",
+        "the client with the lowest id can come to hold the lease; ids are nothing but names";
+        Reachable(|_, view| {
             view.ids().next().is_some_and(|id| view.process(id).role == Role::Holder)
-        }),
-    },
-];
+        });
+};
 
 /// What the last write was that the resource has accepted.
 fn last(view: &View<'_, Lease>) -> Accepted {

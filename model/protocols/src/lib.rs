@@ -3,6 +3,9 @@
 //! To add a protocol, add its file here and one line to the [`REGISTRY`]. What surrounds a node is
 //! specified here too: the [`member`], which is no election.
 
+#[macro_use]
+mod tables;
+
 pub mod bully;
 pub mod chang_roberts;
 pub mod commit;

@@ -10,23 +10,17 @@
 //! State: a process is a follower, a candidate (its list goes round), or the leader. Other
 //! processes' lists pass by and change nothing.
 
-use crate::ring::{
-    self, Accept, Lap, Order, Orphans, Process, Restart, Ring, Role, Rounds, Rules, Timer, Watch,
-};
+use crate::ring::{self, Accept, Lap, Order, Orphans, Restart, Ring, Role, Rounds, Rules, Watch};
 use bellwether_engine::protocol::{
-    Belief, Duration, Id, Judge, Local, Options, Property, Protocol, Rule, RuleDocs, TimerRow,
-    Variant, View,
+    Duration, Id, Judge, Local, Property, Variant, event_type, rule_type,
 };
-use bellwether_engine::temporal::Temporal;
-use serde::{Deserialize, Serialize};
 
 mod list;
 
 pub use list::List;
 
 /// The rules in which the variants of the ring with lists differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct ListRing {
     /// The order of the processes in the ring.
     pub order: Order,
@@ -49,8 +43,7 @@ pub struct ListRing {
 }
 
 /// How it is known that a list has completed the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Home {
     /// It begins with one's own id.
     First,
@@ -59,8 +52,7 @@ pub enum Home {
 }
 
 /// Which process decides when a list has completed the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Decides {
     /// Any process that the list has reached again.
     Any,
@@ -69,8 +61,7 @@ pub enum Decides {
 }
 
 /// What processes send to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// "These are up": goes round, and every process adds itself.
     Election(List),
@@ -106,77 +97,14 @@ impl Rounds for Message {
     }
 }
 
-static T_HOP: Duration = ring::hop(3);
-static T_LAP: Duration = ring::lap(8);
-static T_DETECT: Duration = ring::detect(1);
-static T_HEARTBEAT: Duration = ring::heartbeat(7);
+static T_LAP: Duration = Duration { enough: Some(8), ..ring::T_LAP };
 
-impl Protocol for ListRing {
-    const NAME: &'static str = "list-ring";
-    const SUMMARY: &'static str =
-        "in a ring, a list of all that live goes round, and the highest in it leads (Tanenbaum)";
-    const VARIANTS: &'static [Variant<Self>] = VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] =
-        &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
-    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
-
-    const OPTIONS: Options<Self> = Options {
-        within_bounds: Some(ring::within()),
-        begins_election: ring::begins_election,
-        ..Options::NONE
-    };
-
-    type Process = Process<Message>;
-    type Stable = ();
-    type Message = Message;
-    type Timer = Timer;
-
-    /// Every process is up and follows the highest id.
-    fn converged(&self, p: &mut Local<'_, Self>) {
-        ring::converged(self, p);
-    }
-
-    /// A process recovers: the rule `restart`.
-    fn recover(&self, p: &mut Local<'_, Self>) {
-        ring::recover(self, p);
-    }
-
-    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
-        ring::acknowledge(self, p, from, message);
-        match message {
-            Message::Election(list) => self.on_election(p, list),
-            Message::Coordinator { leader, list } => self.on_coordinator(p, leader, list),
-            Message::Ack(lap) => ring::acknowledged(p, lap),
-        }
-    }
-
-    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
-        match timer {
-            Timer::Hop => ring::on_silence(self, p),
-            // A process that had the list has failed.
-            Timer::Lap => self.start_election(p, "no_winner"),
-            // A follower's leader has failed.
-            Timer::Watch => self.start_election(p, "leader_silent"),
-            Timer::Heartbeat => {
-                self.announce(p, p.id());
-                p.arm(Timer::Heartbeat);
-            }
-        }
-    }
-
-    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        ring::may_time_out(self, view, me, timer)
-    }
-
-    fn belief(process: &Process<Message>) -> Belief {
-        ring::belief(process)
-    }
-
-    fn role(process: &Process<Message>) -> &'static str {
-        ring::role(process)
-    }
-}
+ring::protocol!(
+    ListRing,
+    "list-ring",
+    "in a ring, a list of all that live goes round, and the highest in it leads (Tanenbaum)",
+    &T_LAP
+);
 
 impl Ring<Message> for ListRing {
     fn ring(&self) -> Rules {
@@ -198,6 +126,18 @@ impl Ring<Message> for ListRing {
             Message::Coordinator { leader, .. } => ring::accepts(self, me, *leader),
             Message::Ack(_) => false,
         }
+    }
+
+    fn arrives(&self, p: &mut Local<'_, Self>, message: Message) {
+        match message {
+            Message::Election(list) => self.on_election(p, list),
+            Message::Coordinator { leader, list } => self.on_coordinator(p, leader, list),
+            Message::Ack(lap) => ring::acknowledged(p, lap),
+        }
+    }
+
+    fn announce(&self, p: &mut Local<'_, Self>, leader: Id) {
+        ring::hand_on(self, p, Message::Coordinator { leader, list: List::of(p.id()) });
     }
 }
 
@@ -234,64 +174,37 @@ impl ListRing {
             Home::Listed => list.contains(p.id()),
         }
     }
-
-    /// The announcement of `leader` goes round.
-    fn announce(&self, p: &mut Local<'_, Self>, leader: Id) {
-        ring::hand_on(self, p, Message::Coordinator { leader, list: List::of(p.id()) });
-    }
 }
 
-const PROPERTIES: &[Property<Judge<ListRing>>] = &[
-    ring::laps_end(),
-    Property {
-        name: "one-result",
-        formula: "□ ∀ announcements a, b in flight: leader(a) = leader(b)",
-        meaning: "elections at the same time have the same result",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Always(|_, view| {
+const PROPERTIES: &[Property<Judge<ListRing>>] = property_table! {
+    use ring::laps_end();
+    "one-result" asked: "□ ∀ announcements a, b in flight: leader(a) = leader(b)",
+        "elections at the same time have the same result";
+        Always(|_, view| {
             let differ = |a: Option<Id>, b: Option<Id>| a.is_some() && b.is_some() && a != b;
             let other = |a| view.in_flight(|_, _, b| differ(a, b.announces()));
             !view.in_flight(|_, _, a| other(a.announces()))
-        }),
-    },
-    Property {
-        name: "announces-the-living",
-        formula: "□ ∀ announcement a in flight: up(leader(a))",
-        meaning: "a process that is announced is up",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Always(|_, view| {
+        });
+    "announces-the-living" asked: "□ ∀ announcement a in flight: up(leader(a))",
+        "a process that is announced is up";
+        Always(|_, view| {
             let dead = |message: Message| message.announces().is_some_and(|id| !view.up(id));
             !view.in_flight(|_, _, message| dead(message))
-        }),
-    },
-];
+        });
+};
 
 /// Where a text is silent, its variant gets the rule of [`ListRing::TANENBAUM`].
-const VARIANTS: &[Variant<ListRing>] = &[
-    Variant {
-        name: "recommended",
-        source: "repaired: what lasts holds after crashes, recoveries and lost messages",
-        rules: ListRing::RECOMMENDED,
-    },
-    Variant {
-        name: "tanenbaum",
-        source: "Tanenbaum and van Steen, Distributed Systems (election algorithms, ring)",
-        rules: ListRing::TANENBAUM,
-    },
-    Variant {
-        name: "clustering",
-        source: "article on clustered software, 2016 (Ring algorithm, steps 1 to 5)",
-        rules: ListRing { restart: Restart::Nothing, ..ListRing::TANENBAUM },
-    },
-    Variant {
-        name: "lecture",
-        source: "lecture notes (Ring Election: the process that started a list sees its number in \
-                 it)",
-        rules: ListRing { home: Home::First, ..ListRing::TANENBAUM },
-    },
-];
+const VARIANTS: &[Variant<ListRing>] = variant_table! { ListRing:
+    "recommended": "repaired: what lasts holds after crashes, recoveries and lost messages"
+        => RECOMMENDED;
+    "tanenbaum": "Tanenbaum and van Steen, Distributed Systems (election algorithms, ring)"
+        => TANENBAUM;
+    "clustering": "article on clustered software, 2016 (Ring algorithm, steps 1 to 5)"
+        => TANENBAUM { restart: Restart::Nothing };
+    "lecture":
+        "lecture notes (Ring Election: the process that started a list sees its number in it)"
+        => TANENBAUM { home: Home::First };
+};
 
 impl ListRing {
     /// The repaired ring.

@@ -11,11 +11,9 @@
 //! a property reads what that was told, not what its node believes.
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Elects, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
-    Variant, View, WithinBounds,
+    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
+    WithinBounds, duration_table, event_type, state_type,
 };
-use bellwether_engine::temporal::Temporal;
-use serde::{Deserialize, Serialize};
 
 mod rules;
 mod steps;
@@ -32,8 +30,7 @@ pub const MOST_DEFERRED: usize = 2;
 const MOST_EPOCHS: Epoch = 4;
 
 /// Reason a node has come to lead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Reason {
     /// It had the baton, and claimed the next epoch.
     Claimed,
@@ -51,8 +48,7 @@ impl Reason {
 }
 
 /// What a program was told last.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum ProgramView {
     /// Nothing: the process has not started.
     #[default]
@@ -70,8 +66,7 @@ pub enum ProgramView {
 }
 
 /// What stands between a leader and its program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Gate {
     /// Nothing that the program has to know.
     #[default]
@@ -83,8 +78,7 @@ pub enum Gate {
 }
 
 /// Whether the program is to be told that its node leads still, after a silence.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Resume {
     /// It is not.
     #[default]
@@ -96,7 +90,7 @@ pub enum Resume {
 }
 
 /// What one process knows and loses in a crash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Process {
     /// The epoch that its node leads, or knew last.
     pub epoch: Epoch,
@@ -137,7 +131,7 @@ pub struct Process {
 
 /// What waits for one state. A process that waits sends no more than one message after it, and a
 /// leadership of which it is to tell its program comes after that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Steps {
     /// A message, and to whom.
     pub send: Option<(Id, Message)>,
@@ -146,7 +140,7 @@ pub struct Steps {
 }
 
 /// What a process keeps on stable storage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Stable {
     /// The epoch that it leads or has handed on, or that it was given.
     pub epoch: Epoch,
@@ -155,16 +149,14 @@ pub struct Stable {
 }
 
 /// What processes send to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// "The baton is yours, and this epoch."
     Entrust(Epoch),
 }
 
 /// What a process waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Timer {
     /// A leader's lease.
     Lease,
@@ -194,40 +186,13 @@ pub enum Timer {
     HandOver,
 }
 
-static T_ROUND: Duration = Duration {
-    name: "t-round",
-    meaning: "how long a leader waits before it renews its lease",
-    order: 0,
-    enough: None,
-};
-
-static T_LEASE: Duration = Duration {
-    name: "t-lease",
-    meaning: "how long a leader counts its lease",
-    order: 1,
-    enough: None,
-};
-
-static T_CLAIM: Duration = Duration {
-    name: "t-claim",
-    meaning: "how long the holder of the baton waits before it claims the next epoch",
-    order: 2,
-    enough: None,
-};
-
-static T_SILENCE: Duration = Duration {
-    name: "t-silence",
-    meaning: "how long after a pause a program is not told that its node leads",
-    order: 3,
-    enough: None,
-};
-
-static T_DISK: Duration = Duration {
-    name: "t-disk",
-    meaning: "how long a disk may take before its node is not fit to lead",
-    order: 4,
-    enough: None,
-};
+duration_table! {
+    T_ROUND: "how long a leader waits before it renews its lease";
+    T_LEASE: "how long a leader counts its lease";
+    T_CLAIM: "how long the holder of the baton waits before it claims the next epoch";
+    T_SILENCE: "how long after a pause a program is not told that its node leads";
+    T_DISK: "how long a disk may take before its node is not fit to lead";
+}
 
 /// One that waits for something outside of all processes.
 const fn environment(timer: Timer) -> TimerRow<Member> {
@@ -384,7 +349,7 @@ fn arm_environment(p: &mut Local<'_, Member>) {
         (Timer::HandOver, leads && !ending),
     ];
     for (timer, can_happen) in environment {
-        let armed = p.timers().contains::<Member>(timer);
+        let armed = p.armed(timer);
         if can_happen && !armed {
             p.arm(timer);
         } else if !can_happen {
@@ -393,71 +358,49 @@ fn arm_environment(p: &mut Local<'_, Member>) {
     }
 }
 
-const PROPERTIES: &[Property<Judge<Member>>] = &[
-    Property {
-        name: "one-program-leads",
-        formula: "□ ¬∃ i ≠ j: acts(i) ∧ acts(j), acts(i) = told(i) ∨ (works(i) ∧ the lease of that \
-                  work lasts)",
-        meaning: "no two programs do at the same time what only a leader may",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(|_, view| view.ids().filter(|&id| acts(view, id)).count() <= 1),
-    },
-    Property {
-        name: "told-is-durable",
-        formula: "□ ∀ told(i, e): e ≤ epoch on the stable storage of i",
-        meaning: "no program knows of an epoch of its node that a crash can undo",
-        by_default: true,
-        premise: Some(("a program leads", |_, view| told(view).next().is_some())),
-        temporal: Temporal::Always(|_, view| {
+const PROPERTIES: &[Property<Judge<Member>>] = property_table! {
+    "one-program-leads":
+        "□ ¬∃ i ≠ j: acts(i) ∧ acts(j), acts(i) = told(i) ∨ (works(i) ∧ the lease of that work \
+         lasts)",
+        "no two programs do at the same time what only a leader may";
+        Always(|_, view| view.ids().filter(|&id| acts(view, id)).count() <= 1);
+    "told-is-durable": "□ ∀ told(i, e): e ≤ epoch on the stable storage of i",
+        "no program knows of an epoch of its node that a crash can undo",
+        if "a program leads" => |_, view| told(view).next().is_some();
+        Always(|_, view| {
             told(view).all(|(id, epoch)| epoch <= view.stable(id).epoch)
-        }),
-    },
-    Property {
-        name: "sent-is-durable",
-        formula: "□ ∀ ENTRUST(e) of i in flight: e ≤ epoch on the stable storage of i",
-        meaning: "no process hears of an epoch that a crash of its sender can undo",
-        by_default: true,
-        premise: Some(("something is in flight", |_, view| view.in_flight(|_, _, _| true))),
-        temporal: Temporal::Always(|_, view| {
+        });
+    "sent-is-durable": "□ ∀ ENTRUST(e) of i in flight: e ≤ epoch on the stable storage of i",
+        "no process hears of an epoch that a crash of its sender can undo",
+        if "something is in flight" => |_, view| view.in_flight(|_, _, _| true);
+        Always(|_, view| {
             !view.in_flight(|from, _, Message::Entrust(epoch)| epoch > view.stable(from).epoch)
-        }),
-    },
-    Property {
-        name: "silence-is-a-loss",
-        formula: "□ ¬∃ told(i): the node of i led while it could say nothing for too long, and the \
-                  others have not had the time to hear that it leads still",
-        meaning: "after a silence no program leads before all others can know",
-        by_default: true,
-        premise: Some(("a leader was silent", |_, view| {
+        });
+    "silence-is-a-loss":
+        "□ ¬∃ told(i): the node of i led while it could say nothing for too long, and the others \
+         have not had the time to hear that it leads still",
+        "after a silence no program leads before all others can know",
+        if "a leader was silent" => |_, view| {
             view.ids().any(|id| view.process(id).silent)
-        })),
-        temporal: Temporal::Always(|_, view| told(view).all(|(id, _)| !view.process(id).silent)),
-    },
-    Property {
-        name: "prepared-first",
-        formula: "□ ∀ told(i): prepared(i)",
-        meaning: "no program leads that has not prepared itself",
-        by_default: true,
-        premise: Some(("a program leads", |_, view| told(view).next().is_some())),
-        temporal: Temporal::Always(|_, view| {
+        };
+        Always(|_, view| told(view).all(|(id, _)| !view.process(id).silent));
+    "prepared-first": "□ ∀ told(i): prepared(i)",
+        "no program leads that has not prepared itself",
+        if "a program leads" => |_, view| told(view).next().is_some();
+        Always(|_, view| {
             told(view).all(|(id, _)| view.process(id).gate == Gate::Open)
-        }),
-    },
-    Property {
-        name: "work-ends-first",
-        formula: "□ ¬∃ i: works(i) ∧ i has given up the lease of that work, which lasts ∧ \
-                  ENTRUST(epoch(i)) of i is in flight",
-        meaning: "no process hears that a leadership is given up while there is work under it",
-        by_default: true,
-        premise: Some(("a program works", |_, view| view.ids().any(|id| view.process(id).works))),
-        temporal: Temporal::Always(|_, view| {
+        });
+    "work-ends-first":
+        "□ ¬∃ i: works(i) ∧ i has given up the lease of that work, which lasts ∧ ENTRUST(epoch(i)) \
+         of i is in flight",
+        "no process hears that a leadership is given up while there is work under it",
+        if "a program works" => |_, view| view.ids().any(|id| view.process(id).works);
+        Always(|_, view| {
             !view.in_flight(|from, _, Message::Entrust(epoch)| {
                 works_on(view, from) && epoch >= view.process(from).epoch
             })
-        }),
-    },
-];
+        });
+};
 
 /// The programs that know that their nodes lead, each with the epoch.
 fn told(view: &View<'_, Member>) -> impl Iterator<Item = (Id, Epoch)> {

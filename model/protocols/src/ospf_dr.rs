@@ -12,16 +12,14 @@
 //! priority of 0, with which a router can become neither, is the rule `eligible`.
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Effects, Elects, Id, Ids, Judge, Local, MAX_SEARCHED, Options, Property,
-    Protocol, Rule, RuleDocs, TimerRow, Timers, Variant, View,
+    Belief, Effects, Elects, Id, Ids, Judge, Local, MAX_SEARCHED, Options, Property, Protocol,
+    Rule, TimerRow, Timers, Variant, View, duration_table, event_type, rule_type, state_type,
 };
-use bellwether_engine::temporal::{Liveness, Temporal};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
 
 /// The rules of the election that are worth a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct OspfDr {
     /// The highest is the DR and the second highest the BDR, no matter which are in office.
     pub preempt: bool,
@@ -36,8 +34,7 @@ pub struct OspfDr {
 }
 
 /// Which router may become DR or BDR: every router whose priority is not 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Eligible {
     /// Every router.
     All,
@@ -60,8 +57,7 @@ impl OspfDr {
 }
 
 /// The state of a router's interface to the network (section 9.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Interface {
     /// It does not run.
     #[default]
@@ -77,8 +73,7 @@ pub enum Interface {
 }
 
 /// What a router says of itself in its Hellos.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Declares {
     /// That it is neither.
     #[default]
@@ -91,8 +86,7 @@ pub enum Declares {
 
 /// What a router knows of a neighbour: its state (section 10.1; all above 2-Way are 2-Way here),
 /// and, once it is 2-Way, what the neighbour said of itself last (section 10).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Neighbor {
     /// It has not been heard for `RouterDeadInterval`.
     #[default]
@@ -104,7 +98,7 @@ pub enum Neighbor {
 }
 
 /// The state of one router.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Process {
     /// The state of its interface.
     pub interface: Interface,
@@ -117,8 +111,7 @@ pub struct Process {
 }
 
 /// What routers send to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// "I am here" (section 9.5). It is one packet to all; here it is one to each.
     Hello {
@@ -170,28 +163,13 @@ impl<'de> Deserialize<'de> for Timer {
     }
 }
 
-static T_HELLO: Duration = Duration {
-    name: "t-hello",
-    meaning: "how long a router waits before it says Hello again",
-    order: 0,
-    enough: Some(3),
-};
-
-// By the standard this duration and the next are one, `RouterDeadInterval`; they wait for different
-// things.
-static T_DEAD: Duration = Duration {
-    name: "t-dead",
-    meaning: "how long a neighbour may be silent before it is down",
-    order: 1,
-    enough: Some(5),
-};
-
-static T_WAIT: Duration = Duration {
-    name: "t-wait",
-    meaning: "how long a router that has come up listens",
-    order: 2,
-    enough: Some(8),
-};
+duration_table! {
+    T_HELLO: "how long a router waits before it says Hello again", 3;
+    // By the standard this duration and the next are one, `RouterDeadInterval`; they wait for
+    // different things.
+    T_DEAD: "how long a neighbour may be silent before it is down", 5;
+    T_WAIT: "how long a router that has come up listens", 8;
+}
 
 impl Protocol for OspfDr {
     const NAME: &'static str = "ospf-dr";
@@ -483,34 +461,18 @@ fn is_silent(view: &View<'_, OspfDr>, me: Id, other: Id) -> bool {
     !view.hears(me, other) && !view.in_flight(|from, to, _| from == other && to == me)
 }
 
-const PROPERTIES: &[Property<Judge<OspfDr>>] = &[
-    Property {
-        name: "never-both",
-        formula: "□ ∀ up i: ¬(dr(i) = i ∧ bdr(i) = i)",
-        meaning: "no router takes itself for both (RFC 2328, section 9.4, step 4)",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(never_both),
-    },
-    Property {
-        name: "backup-settles",
-        formula: "◇□ ∀ up i, j: bdr(i) = bdr(j) ∧ (up(bdr(i)) ∧ bdr(i) ≠ dr(i) ∨ fewer than two \
-                  may be)",
-        meaning: "in the end all agree on one live backup besides the DR, if there are two to \
-                  choose",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(backup_settled)),
-    },
-    Property {
-        name: "dr-hears",
-        formula: "◇□ ∀ up i: follows(i, l) ∧ up(l) ⇒ l hears i",
-        meaning: "in the end no router relies on a DR that does not hear it",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(dr_hears)),
-    },
-];
+const PROPERTIES: &[Property<Judge<OspfDr>>] = property_table! {
+    "never-both": "□ ∀ up i: ¬(dr(i) = i ∧ bdr(i) = i)",
+        "no router takes itself for both (RFC 2328, section 9.4, step 4)";
+        Always(never_both);
+    "backup-settles":
+        "◇□ ∀ up i, j: bdr(i) = bdr(j) ∧ (up(bdr(i)) ∧ bdr(i) ≠ dr(i) ∨ fewer than two may be)",
+        "in the end all agree on one live backup besides the DR, if there are two to choose";
+        EventuallyAlways(backup_settled);
+    "dr-hears": "◇□ ∀ up i: follows(i, l) ∧ up(l) ⇒ l hears i",
+        "in the end no router relies on a DR that does not hear it";
+        EventuallyAlways(dr_hears);
+};
 
 fn never_both(_: &OspfDr, view: &View<'_, OspfDr>) -> bool {
     view.ids().all(|id| {
@@ -540,30 +502,17 @@ fn dr_hears(_: &OspfDr, view: &View<'_, OspfDr>) -> bool {
     })
 }
 
-const VARIANTS: &[Variant<OspfDr>] = &[
-    Variant { name: "rfc2328", source: "RFC 2328, section 9.4", rules: OspfDr::RFC2328 },
-    Variant {
-        name: "preempting",
-        source: "what the names lead one to expect: the highest is the DR, the next one the BDR",
-        rules: OspfDr { preempt: true, ..OspfDr::RFC2328 },
-    },
-    Variant {
-        name: "without-waiting",
-        source: "RFC 2328 without the state Waiting (sections 9.1, 9.3)",
-        rules: OspfDr { waiting: false, ..OspfDr::RFC2328 },
-    },
-    Variant {
-        name: "one-way",
-        source: "RFC 2328, but every router that is heard counts (against section 9.4, first \
-                 paragraph)",
-        rules: OspfDr { two_way: false, ..OspfDr::RFC2328 },
-    },
-    Variant {
-        name: "without-repeat",
-        source: "RFC 2328 without step 4 of section 9.4",
-        rules: OspfDr { repeat: false, ..OspfDr::RFC2328 },
-    },
-];
+const VARIANTS: &[Variant<OspfDr>] = variant_table! { OspfDr:
+    "rfc2328": "RFC 2328, section 9.4" => RFC2328;
+    "preempting": "what the names lead one to expect: the highest is the DR, the next one the BDR"
+        => RFC2328 { preempt: true };
+    "without-waiting": "RFC 2328 without the state Waiting (sections 9.1, 9.3)"
+        => RFC2328 { waiting: false };
+    "one-way":
+        "RFC 2328, but every router that is heard counts (against section 9.4, first paragraph)"
+        => RFC2328 { two_way: false };
+    "without-repeat": "RFC 2328 without step 4 of section 9.4" => RFC2328 { repeat: false };
+};
 
 impl OspfDr {
     /// The election as the standard has it; no router has the priority 0.

@@ -11,11 +11,9 @@
 //! store: sessions, each with what its client is to be told of, and entries.
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Elects, Id, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Rule,
-    Services, TimerRow, Variant, View, WithinBounds,
+    Belief, Elects, Id, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Rule, Services,
+    TimerRow, Variant, View, WithinBounds, duration_table, event_type, state_type,
 };
-use bellwether_engine::temporal::{Liveness, Temporal};
-use serde::{Deserialize, Serialize};
 
 mod client;
 mod entries;
@@ -29,8 +27,7 @@ pub use store::Store;
 use store::Watched;
 
 /// The state of one process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Process {
     /// One that queues.
     Client(Client),
@@ -45,8 +42,7 @@ impl Default for Process {
 }
 
 /// What clients ask of the store, and what it says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// To the store: a session, please.
     Open,
@@ -84,8 +80,7 @@ pub enum Message {
 }
 
 /// What a process waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Timer {
     /// The store waits for a sign of this client.
     Session(Id),
@@ -95,27 +90,12 @@ pub enum Timer {
     Ping,
 }
 
-// A client is patient for longer than it takes to ping, and the store for longer than a client.
-static T_PING: Duration = Duration {
-    name: "t-ping",
-    meaning: "how long a client waits before it pings again",
-    order: 0,
-    enough: None,
-};
-
-static T_CONTACT: Duration = Duration {
-    name: "t-contact",
-    meaning: "how long a client bears not to hear from the store (of a detector: at most)",
-    order: 1,
-    enough: Some(1),
-};
-
-static T_SESSION: Duration = Duration {
-    name: "t-session",
-    meaning: "how long the store bears not to hear from a client (of a detector: at most)",
-    order: 2,
-    enough: Some(1),
-};
+duration_table! {
+    // A client is patient for longer than it takes to ping, and the store for longer than a client.
+    T_PING: "how long a client waits before it pings again";
+    T_CONTACT: "how long a client bears not to hear from the store (of a detector: at most)", 1;
+    T_SESSION: "how long the store bears not to hear from a client (of a detector: at most)", 1;
+}
 
 /// The store's row for the client at this position.
 const fn session(at: usize) -> TimerRow<Queue> {
@@ -321,42 +301,20 @@ fn nothing_will_come(view: &View<'_, Queue>, id: Id, store: &Store, me: Id) -> b
     !(view.in_flight(on_its_way) || heard && idle)
 }
 
-const PROPERTIES: &[Property<Judge<Queue>>] = &[
-    Property {
-        name: "only-the-first-leads",
-        formula: "□ ∀ up i: leads(i) ⇒ the first entry in the store is i's",
-        meaning: "a process that leads owns the first entry in the queue (\"the smallest is the \
-                  leader\")",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(only_the_first_leads),
-    },
-    Property {
-        name: "first-leads",
-        formula: "◇□ ((∃ up i) ⇒ the owner of the first entry is up and leads)",
-        meaning: "in the end the owner of the first entry in the queue leads, for good",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(first_leads)),
-    },
-    Property {
-        name: "tokens-grow",
-        formula: "□ ∀ up i: leads(i) ∧ the first entry f is not i's ⇒ number(i) < number(f)",
-        meaning: "a process that leads out of turn has a smaller number than the owner of the \
-                  first entry",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(tokens_grow),
-    },
-    Property {
-        name: "one-entry",
-        formula: "□ ∀ session s: at most one entry is s's",
-        meaning: "no session owns two entries, of which its client knows only one",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(one_entry),
-    },
-];
+const PROPERTIES: &[Property<Judge<Queue>>] = property_table! {
+    "only-the-first-leads": "□ ∀ up i: leads(i) ⇒ the first entry in the store is i's",
+        "a process that leads owns the first entry in the queue (\"the smallest is the leader\")";
+        Always(only_the_first_leads);
+    "first-leads": "◇□ ((∃ up i) ⇒ the owner of the first entry is up and leads)",
+        "in the end the owner of the first entry in the queue leads, for good";
+        EventuallyAlways(first_leads);
+    "tokens-grow": "□ ∀ up i: leads(i) ∧ the first entry f is not i's ⇒ number(i) < number(f)",
+        "a process that leads out of turn has a smaller number than the owner of the first entry";
+        Always(tokens_grow);
+    "one-entry": "□ ∀ session s: at most one entry is s's",
+        "no session owns two entries, of which its client knows only one";
+        Always(one_entry);
+};
 
 fn leaders<'v>(view: &'v View<'_, Queue>) -> impl Iterator<Item = (Id, &'v Client)> {
     let live = view.ids().filter_map(|id| client_in(view, id).map(|client| (id, client)));

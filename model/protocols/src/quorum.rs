@@ -13,11 +13,11 @@
 
 use bellwether_engine::protocol::{
     Belief, Duration, Effect, Elects, Envelope, Everything, Id, Ids, Judge, Local, Options,
-    Property, Protocol, Request, Rule, TimerRow, Variant, View, WithinBounds,
+    Property, Protocol, Request, Rule, TimerRow, Variant, View, WithinBounds, duration_table,
+    event_type, state_type,
 };
 use bellwether_engine::terms::{self, BEYOND, majority};
 use bellwether_engine::world::Durations;
-use serde::{Deserialize, Serialize};
 
 mod candidate;
 mod changes;
@@ -41,8 +41,7 @@ pub use rules::{Preemption, Promises, Quorum, Rounds, Storage};
 pub type Round = u16;
 
 /// What a process is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Role {
     /// It watches the leader that it has heard, or waits for one.
     #[default]
@@ -62,7 +61,7 @@ pub enum Role {
 }
 
 /// What one process knows and loses in a crash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Process {
     /// What it is doing.
     pub role: Role,
@@ -112,7 +111,7 @@ pub struct Process {
 }
 
 /// What a process keeps on stable storage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Stable {
     /// The highest epoch that it has granted or seen.
     pub epoch: Epoch,
@@ -135,7 +134,7 @@ pub struct Stable {
 
 /// A message, how new the lists of members are of the process that sends it, and which life of a
 /// process it is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[event_type]
 pub struct Letter {
     /// What is said.
     #[serde(flatten)]
@@ -149,8 +148,7 @@ pub struct Letter {
 }
 
 /// What processes send to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// "Would you grant me this epoch?" Asking changes nothing.
     Canvass(Epoch),
@@ -232,8 +230,7 @@ impl Message {
 }
 
 /// What a process waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Timer {
     /// The lease of what a process has asked for, a claim, a challenge or the earliest round that
     /// no majority has acknowledged, if it is granted.
@@ -270,62 +267,17 @@ pub enum Timer {
     Meet,
 }
 
-// A voter must keep a promise for longer than a leader counts the lease that rests on it.
-static T_ROUND: Duration = Duration {
-    name: "t-round",
-    meaning: "how long a leader waits before its next round",
-    order: 0,
-    enough: Some(3),
-};
-
-static T_LEASE: Duration = Duration {
-    name: "t-lease",
-    meaning: "how long a leader counts the lease that a majority's answers give it",
-    order: 1,
-    enough: Some(8),
-};
-
-static T_PROMISE: Duration = Duration {
-    name: "t-promise",
-    meaning: "how long a voter keeps a promise, and a restarted one grants nothing",
-    order: 2,
-    enough: Some(9),
-};
-
-static T_ELEC: Duration = Duration {
-    name: "t-elec",
-    meaning: "how long a process waits for answers to its canvass or its claim",
-    order: 3,
-    enough: Some(3),
-};
-
-static T_COORD: Duration = Duration {
-    name: "t-coord",
-    meaning: "how long a process waits for a higher one to lead that runs",
-    order: 4,
-    enough: Some(8),
-};
-
-static T_BACKOFF: Duration = Duration {
-    name: "t-backoff",
-    meaning: "how long a process without a majority is not electable",
-    order: 5,
-    enough: Some(20),
-};
-
-static T_DWELL: Duration = Duration {
-    name: "t-dwell",
-    meaning: "how long a higher process follows a leader before it takes over",
-    order: 7,
-    enough: None,
-};
-
-static T_SKEW: Duration = Duration {
-    name: "t-skew",
-    meaning: "how much later than the next higher a process canvasses that hears no leader",
-    order: 6,
-    enough: Some(6),
-};
+duration_table! {
+    // A voter must keep a promise for longer than a leader counts the lease that rests on it.
+    T_ROUND: "how long a leader waits before its next round", 3;
+    T_LEASE: "how long a leader counts the lease that a majority's answers give it", 8;
+    T_PROMISE: "how long a voter keeps a promise, and a restarted one grants nothing", 9;
+    T_ELEC: "how long a process waits for answers to its canvass or its claim", 3;
+    T_COORD: "how long a process waits for a higher one to lead that runs", 8;
+    T_BACKOFF: "how long a process without a majority is not electable", 20;
+    T_SKEW: "how much later than the next higher a process canvasses that hears no leader", 6;
+    T_DWELL: "how long a higher process follows a leader before it takes over";
+}
 
 /// What a process waits for whatever its role.
 const OUTLAST_ROLES: [Timer; 2] = [Timer::Away, Timer::Sync];

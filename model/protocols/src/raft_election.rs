@@ -24,10 +24,9 @@
 
 use bellwether_engine::protocol::{
     Belief, Effect, Elects, Everything, Id, Ids, Judge, Local, Options, Property, Protocol, Rule,
-    TimerRow, Variant, View, WithinBounds,
+    TimerRow, Variant, View, WithinBounds, event_type, state_type,
 };
 use bellwether_engine::terms::{self, BEYOND, majority};
-use serde::{Deserialize, Serialize};
 
 mod properties;
 mod rules;
@@ -36,8 +35,7 @@ pub use bellwether_engine::terms::Term;
 pub use rules::{Logs, PreVote, Promoted, RaftElection, Returning, Storage, TimeOuts, Unelected};
 
 /// What a process is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Role {
     /// It waits for others, and follows `leader` if it has heard of one.
     #[default]
@@ -51,7 +49,7 @@ pub enum Role {
 }
 
 /// What one process knows and may lose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Process {
     /// What it is doing.
     pub role: Role,
@@ -62,7 +60,7 @@ pub struct Process {
 }
 
 /// What a process keeps on stable storage (Figure 2: persistent state).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Stable {
     /// The latest term that it has seen.
     pub term: Term,
@@ -71,8 +69,7 @@ pub struct Stable {
 }
 
 /// What processes send to each other, each with the term of its sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// "Would you vote for me in the next term?"
     PreVote(Term),
@@ -116,8 +113,7 @@ impl Message {
 }
 
 /// What a process waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Timer {
     /// The election time-out: every process but a leader waits to hear of one, or to be voted.
     Election,

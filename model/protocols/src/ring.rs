@@ -14,11 +14,11 @@
 //! perfect timing, then, no other timer of a process expires while it waits for one.
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Effect, Id, Judge, Local, MAX_SEARCHED, Property, Protocol, RuleDocs,
-    TimerRow, View, WithinBounds,
+    Belief, Duration, Effect, Id, Judge, Local, MAX_SEARCHED, Property, Protocol, TimerRow, View,
+    WithinBounds, duration_table, event_type, rule_type, state_type,
 };
 use bellwether_engine::temporal::{Liveness, Temporal};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 /// The rules that a protocol on a ring has besides its own.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +40,7 @@ pub(super) struct Rules {
 }
 
 /// The order of the processes in the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Order {
     /// 1, 2, …, n, and 1 again: each hands on to the next higher.
     Ascending,
@@ -63,8 +62,7 @@ impl Order {
 
 /// What becomes of a message that is of no use any more, because its originator, or whom it
 /// announces, has failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Orphans {
     /// It goes round.
     Circulate,
@@ -73,8 +71,7 @@ pub enum Orphans {
 }
 
 /// Whose announcement is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Accept {
     /// Any leader's.
     Any,
@@ -84,8 +81,7 @@ pub enum Accept {
 }
 
 /// What a process does when it recovers from a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Restart {
     /// It starts an election.
     Election,
@@ -95,8 +91,7 @@ pub enum Restart {
 }
 
 /// How a follower watches its leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Watch {
     /// It asks "are you there?"; any answer will do, also from a process that does not lead.
     Answer,
@@ -105,8 +100,7 @@ pub enum Watch {
 }
 
 /// What a process is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Role {
     /// It follows `leader`, if it knows one.
     #[default]
@@ -138,8 +132,7 @@ impl<M> Default for Process<M> {
 }
 
 /// One journey of a message round the ring: what it is for, and who began it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Lap {
     /// An election.
     Election(Id),
@@ -158,8 +151,7 @@ impl Lap {
 }
 
 /// What a process in a ring waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Timer {
     /// Who has handed something on waits for the acknowledgement.
     Hop,
@@ -265,7 +257,75 @@ pub(super) trait Ring<M: Rounds>:
     /// Whether `message`, as long as it is under way, may still end the election in which `me`
     /// takes part.
     fn may_end_election(&self, me: Id, message: &M) -> bool;
+
+    /// A message arrives.
+    fn arrives(&self, p: &mut Local<'_, Self>, message: M);
+
+    /// The announcement of `leader` goes round.
+    fn announce(&self, p: &mut Local<'_, Self>, leader: Id);
 }
+
+/// Makes a protocol of a type whose rules are those of a ring; the last is its `T_LAP`.
+macro_rules! protocol {
+    ($rules:ident, $name:literal, $summary:literal, $lap:expr) => {
+        const _: () = {
+            use bellwether_engine::protocol::{
+                Belief, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant,
+                View,
+            };
+
+            impl Protocol for $rules {
+                const NAME: &'static str = $name;
+                const SUMMARY: &'static str = $summary;
+                const VARIANTS: &'static [Variant<Self>] = VARIANTS;
+                const TIMERS: &'static [TimerRow<Self>] = &ring::timers($lap);
+                const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
+                const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
+                const OPTIONS: Options<Self> = Options {
+                    within_bounds: Some(ring::within()),
+                    begins_election: ring::begins_election,
+                    ..Options::NONE
+                };
+
+                type Process = ring::Process<Message>;
+                type Stable = ();
+                type Message = Message;
+                type Timer = ring::Timer;
+
+                fn converged(&self, p: &mut Local<'_, Self>) {
+                    ring::converged(self, p);
+                }
+
+                fn recover(&self, p: &mut Local<'_, Self>) {
+                    ring::recover(self, p);
+                }
+
+                fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+                    ring::acknowledge(self, p, from, message);
+                    self.arrives(p, message);
+                }
+
+                fn expire(&self, p: &mut Local<'_, Self>, timer: ring::Timer) {
+                    ring::expire(self, p, timer);
+                }
+
+                fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: ring::Timer) -> bool {
+                    ring::may_time_out(self, view, me, timer)
+                }
+
+                fn belief(process: &ring::Process<Message>) -> Belief {
+                    ring::belief(process)
+                }
+
+                fn role(process: &ring::Process<Message>) -> &'static str {
+                    ring::role(process)
+                }
+            }
+        };
+    };
+}
+pub(super) use protocol;
 
 /// Every process is up and follows the highest id.
 pub(super) fn converged<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
@@ -282,6 +342,20 @@ pub(super) fn recover<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
             if ring.ring().watch == Watch::Announcement {
                 p.arm(Timer::Watch);
             }
+        }
+    }
+}
+
+pub(super) fn expire<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>, timer: Timer) {
+    match timer {
+        Timer::Hop => on_silence(ring, p),
+        // A process that passed the election on has failed.
+        Timer::Lap => ring.start_election(p, "no_winner"),
+        // A follower's leader has failed.
+        Timer::Watch => ring.start_election(p, "leader_silent"),
+        Timer::Heartbeat => {
+            ring.announce(p, p.id());
+            p.arm(Timer::Heartbeat);
         }
     }
 }
@@ -360,7 +434,7 @@ pub(super) fn acknowledged<M: Rounds, P: Ring<M>>(p: &mut Local<'_, P>, lap: Lap
 /// No acknowledgement came in time: who should have sent it has failed, and is skipped. If all
 /// others have, there is no other process to lead. If something was removed that could not have
 /// come home, there may be no leader.
-pub(super) fn on_silence<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
+fn on_silence<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
     match skip(ring, p) {
         Skipped::AllOthers if p.state.role != Role::Leader => {
             p.because("unanswered");
@@ -458,57 +532,23 @@ pub(super) const fn laps_end<M: Rounds, P: Ring<M>>() -> Property<Judge<P>> {
 }
 
 /// The rows of a ring's timers. `T_lap` waits for every hop of a lap, so the hop comes first.
-pub(super) const fn timers<M: Rounds, P: Ring<M>>(
-    [hop, lap, watch, heartbeat]: [&'static Duration; 4],
-) -> [TimerRow<P>; 4] {
+pub(super) const fn timers<M: Rounds, P: Ring<M>>(lap: &'static Duration) -> [TimerRow<P>; 4] {
     [
-        TimerRow::fixed(Timer::Hop, hop).armed_if(|ring: &P| ring.ring().skip),
+        TimerRow::fixed(Timer::Hop, &T_HOP).armed_if(|ring: &P| ring.ring().skip),
         TimerRow::fixed(Timer::Lap, lap).armed_if(|ring: &P| ring.ring().t_lap),
-        TimerRow::detector(Timer::Watch, watch),
-        TimerRow::fixed(Timer::Heartbeat, heartbeat)
+        TimerRow::detector(Timer::Watch, &T_DETECT),
+        TimerRow::fixed(Timer::Heartbeat, &T_HEARTBEAT)
             .armed_if(|ring: &P| ring.ring().watch == Watch::Announcement)
             .periodic(all_follow),
     ]
 }
 
-/// How long a process that handed something on waits for its acknowledgement.
-pub(super) const fn hop(enough: u8) -> Duration {
-    Duration {
-        name: "t-hop",
-        meaning: "how long a process that handed something on waits for its ACK",
-        order: 0,
-        enough: Some(enough),
-    }
-}
-
-/// How long a process that takes part in an election waits for its end.
-pub(super) const fn lap(enough: u8) -> Duration {
-    Duration {
-        name: "t-lap",
-        meaning: "how long a process in a ring's election waits before it starts a new one",
-        order: 1,
-        enough: Some(enough),
-    }
-}
-
-/// How long a follower may take to notice that its leader is gone.
-pub(super) const fn detect(enough: u8) -> Duration {
-    Duration {
-        name: "t-detect",
-        meaning: "how long it may take a follower to notice that its leader is gone",
-        order: 2,
-        enough: Some(enough),
-    }
-}
-
-/// How long a leader waits before it announces itself again.
-pub(super) const fn heartbeat(enough: u8) -> Duration {
-    Duration {
-        name: "t-heartbeat",
-        meaning: "how long a leader waits before it says again that it leads",
-        order: 3,
-        enough: Some(enough),
-    }
+duration_table! {
+    T_HOP: "how long a process that handed something on waits for its ACK", 3;
+    pub(super) T_LAP:
+        "how long a process in a ring's election waits before it starts a new one", 6;
+    T_DETECT: "how long it may take a follower to notice that its leader is gone", 1;
+    T_HEARTBEAT: "how long a leader waits before it says again that it leads", 7;
 }
 
 /// Whether what `timer` of `me` waits for can no longer come.

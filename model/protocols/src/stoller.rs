@@ -13,8 +13,8 @@
 //! or waiting (it was halted, and waits for the one that halted it to lead).
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Effect, Elects, Id, Ids, Judge, Local, MAX_SEARCHED, Options, Property,
-    Protocol, Rule, TimerRow, Variant, View,
+    Belief, Effect, Elects, Id, Ids, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Rule,
+    TimerRow, Variant, View, duration_table, event_type, state_type,
 };
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,7 @@ pub use rules::{
 };
 
 /// What a process is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Status {
     /// It leads or follows.
     Norm,
@@ -44,8 +43,7 @@ pub enum Status {
 }
 
 /// Whom a process takes for the leader, while it is normal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Ldr {
     /// No process.
     #[default]
@@ -57,7 +55,7 @@ pub enum Ldr {
 }
 
 /// The state of one process. What a status has no use for is empty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Process {
     /// What it is doing.
     pub status: Status,
@@ -80,8 +78,7 @@ pub struct Process {
 }
 
 /// What processes send to each other; each carries the election that it belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// "Give way to my election": to lower ids.
     Halt(Elid),
@@ -147,20 +144,11 @@ impl TryFrom<String> for Timer {
     }
 }
 
-static T_DETECT: Duration = Duration {
-    name: "t-detect",
-    meaning: "how long it may take to notice that a process is gone",
-    order: 0,
-    enough: Some(1),
-};
-
-/// A question and its answer take two ticks, and may come in the last moment.
-static T_ASK: Duration = Duration {
-    name: "t-ask",
-    meaning: "how long a leader waits before it asks again, and a HALT for its answer",
-    order: 1,
-    enough: Some(3),
-};
+duration_table! {
+    T_DETECT: "how long it may take to notice that a process is gone", 1;
+    // A question and its answer take two ticks, and may come in the last moment.
+    T_ASK: "how long a leader waits before it asks again, and a HALT for its answer", 3;
+}
 
 impl Protocol for Stoller {
     const NAME: &'static str = "stoller";
@@ -447,7 +435,7 @@ impl Stoller {
     /// `j` is back: if its detector runs, it reports the incarnation that has ended.
     fn on_restarted(&self, p: &mut Local<'_, Self>, j: Id) {
         let timer = Timer::Monitor(j);
-        if p.timers().contains::<Self>(timer) {
+        if p.armed(timer) {
             p.cancel(timer);
             self.on_down(p, j);
         }
@@ -518,7 +506,7 @@ fn awaits(process: &Process, from: Id, t: Elid) -> bool {
 /// Starts the detector of `j`, if it does not run.
 fn monitor(p: &mut Local<'_, Stoller>, j: Id) {
     let timer = Timer::Monitor(j);
-    if !p.timers().contains::<Stoller>(timer) {
+    if !p.armed(timer) {
         p.arm(timer);
     }
 }

@@ -7,14 +7,10 @@
 //! two protocols have in common is in [`commit`].
 
 use crate::commit::{self, Commit, Confirm, Heeds, Recovered, Rules, Silence, Steps};
-use bellwether_engine::protocol::{
-    Belief, Id, Judge, Local, Options, Property, Protocol, Rule, RuleDocs, TimerRow, Variant, View,
-};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::protocol::{Id, Variant, rule_type};
 
 /// The rules of three-phase commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct ThreePhaseCommit {
     /// How a coordinator decides that finds an undecided record in its log, when none that answers
     /// it knows the decision.
@@ -38,8 +34,7 @@ pub struct ThreePhaseCommit {
 }
 
 /// How a coordinator decides when none that answers it knows the decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Termination {
     /// Those that do not answer have failed: it commits if one that answers is committable, and
     /// aborts otherwise.
@@ -77,29 +72,15 @@ impl Commit for ThreePhaseCommit {
     }
 }
 
-const VARIANTS: &[Variant<ThreePhaseCommit>] = &[
-    Variant {
-        name: "quorum",
-        source: "Skeen 1982: nothing is decided without a majority",
-        rules: ThreePhaseCommit::QUORUM,
-    },
-    Variant {
-        name: "skeen",
-        source: "Skeen 1981; Bernstein, Hadzilacos and Goodman 1987, section 7.5: sites that do \
-                 not answer have failed",
-        rules: ThreePhaseCommit::SKEEN,
-    },
-    Variant {
-        name: "lecture",
-        source: "lecture, Recovery in 3PC; the standard plan to commit is Skeen's of 1981",
-        rules: ThreePhaseCommit {
-            termination: Termination::Majority,
-            confirm: Confirm::Live,
-            heeds: Heeds::Any,
-            ..ThreePhaseCommit::QUORUM
-        },
-    },
-];
+const VARIANTS: &[Variant<ThreePhaseCommit>] = variant_table! { ThreePhaseCommit:
+    "quorum": "Skeen 1982: nothing is decided without a majority" => QUORUM;
+    "skeen":
+        "Skeen 1981; Bernstein, Hadzilacos and Goodman 1987, section 7.5: sites that do not answer \
+         have failed"
+        => SKEEN;
+    "lecture": "lecture, Recovery in 3PC; the standard plan to commit is Skeen's of 1981"
+        => QUORUM { termination: Termination::Majority, confirm: Confirm::Live, heeds: Heeds::Any };
+};
 
 impl ThreePhaseCommit {
     /// Three-phase commit in which every decision has a majority behind it.

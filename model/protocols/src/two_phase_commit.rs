@@ -7,14 +7,10 @@
 //! protocols have in common is in [`commit`].
 
 use crate::commit::{self, Commit, Confirm, Heeds, Recovered, Rules, Silence, Steps};
-use bellwether_engine::protocol::{
-    Belief, Id, Judge, Local, Options, Property, Protocol, Rule, RuleDocs, TimerRow, Variant, View,
-};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::protocol::{Id, Variant, rule_type};
 
 /// The rules of two-phase commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct TwoPhaseCommit {
     /// How a coordinator decides that finds an undecided record in its log, when none that answers
     /// it knows the decision.
@@ -31,8 +27,7 @@ pub struct TwoPhaseCommit {
 }
 
 /// How a coordinator decides when none that answers it knows the decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Termination {
     /// It aborts when all have answered; until then it waits.
     Cooperative,
@@ -62,31 +57,17 @@ impl Commit for TwoPhaseCommit {
     }
 }
 
-const VARIANTS: &[Variant<TwoPhaseCommit>] = &[
-    Variant {
-        name: "cooperative",
-        source: "Bernstein, Hadzilacos and Goodman 1987, section 7.4, with cooperative termination",
-        rules: TwoPhaseCommit::COOPERATIVE,
-    },
-    Variant {
-        name: "lecture",
-        source: "lecture, Two Phase Commit: the coordinator blocks until all replies are there",
-        rules: TwoPhaseCommit { silence: Silence::Waits, ..TwoPhaseCommit::COOPERATIVE },
-    },
-    Variant {
-        name: "unilateral",
-        source: "a new coordinator aborts what it cannot find out (against section 7.4)",
-        rules: TwoPhaseCommit {
-            termination: Termination::Unilateral,
-            ..TwoPhaseCommit::COOPERATIVE
-        },
-    },
-    Variant {
-        name: "volatile",
-        source: "a vote is not written before it is sent (against section 7.4)",
-        rules: TwoPhaseCommit { logs: false, ..TwoPhaseCommit::COOPERATIVE },
-    },
-];
+const VARIANTS: &[Variant<TwoPhaseCommit>] = variant_table! { TwoPhaseCommit:
+    "cooperative":
+        "Bernstein, Hadzilacos and Goodman 1987, section 7.4, with cooperative termination"
+        => COOPERATIVE;
+    "lecture": "lecture, Two Phase Commit: the coordinator blocks until all replies are there"
+        => COOPERATIVE { silence: Silence::Waits };
+    "unilateral": "a new coordinator aborts what it cannot find out (against section 7.4)"
+        => COOPERATIVE { termination: Termination::Unilateral };
+    "volatile": "a vote is not written before it is sent (against section 7.4)"
+        => COOPERATIVE { logs: false };
+};
 
 impl TwoPhaseCommit {
     /// Two-phase commit with a time-out for votes and cooperative termination.

@@ -13,15 +13,12 @@
 //! Discovery), and intervals that differ from router to router.
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Effect, Effects, Elects, Id, Judge, Local, Options, Property, Protocol, Rule,
-    RuleDocs, TimerRow, Timers, Variant, View,
+    Belief, Effect, Effects, Elects, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
+    Timers, Variant, View, duration_table, event_type, rule_type, state_type,
 };
-use bellwether_engine::temporal::{Liveness, Temporal};
-use serde::{Deserialize, Serialize};
 
 /// The rules of the election that can be set, or are worth a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct Vrrp {
     /// `Preempt_Mode`: a Backup does not heed an Active router of a lower priority.
     pub preempt: bool,
@@ -43,8 +40,7 @@ pub struct Vrrp {
 }
 
 /// How a router that starts waits, so that it does not preempt at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum PreemptDelay {
     /// It does not.
     None,
@@ -55,8 +51,7 @@ pub enum PreemptDelay {
 }
 
 /// Whether priorities differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Priorities {
     /// A router with a higher id has a higher priority.
     Distinct,
@@ -81,8 +76,7 @@ impl Vrrp {
 }
 
 /// The state of a virtual router in one router (section 6.3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Phase {
     /// It waits for a Startup event.
     #[default]
@@ -94,7 +88,7 @@ pub enum Phase {
 }
 
 /// The state of one router.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Process {
     /// The state of the standard's machine.
     pub phase: Phase,
@@ -109,8 +103,7 @@ pub struct Process {
 }
 
 /// What made a Backup arm its time-out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Cause {
     /// It came up.
     Startup,
@@ -121,8 +114,7 @@ pub enum Cause {
 }
 
 /// What routers send to each other. Each is one packet to all; here it is one to each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Message {
     /// "I am Active", with the sender's priority and address: those that its id has.
     Advertisement,
@@ -131,8 +123,7 @@ pub enum Message {
 }
 
 /// What a router waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[event_type]
 pub enum Timer {
     /// `Adver_Timer`: the next ADVERTISEMENT is due.
     Advertisement,
@@ -146,41 +137,15 @@ pub enum Timer {
     PreemptDelay,
 }
 
-static T_ADVERTISE: Duration = Duration {
-    name: "t-advertise",
-    meaning: "how long an Active router waits before it says again that it is (one interval)",
-    order: 0,
-    enough: Some(2),
-};
-
-// The skew sets the time-outs apart, so it comes before the rest of `Active_Down_Interval`.
-static T_SKEW: Duration = Duration {
-    name: "t-skew",
-    meaning: "by how much longer a Backup waits than one of the next higher priority",
-    order: 1,
-    enough: Some(3),
-};
-
-static T_DOWN: Duration = Duration {
-    name: "t-down",
-    meaning: "how long a Backup bears silence, before its skew (by the standard 3 intervals)",
-    order: 2,
-    enough: Some(1),
-};
-
-static T_RESTART: Duration = Duration {
-    name: "t-restart",
-    meaning: "when the router that is Active at first is restarted",
-    order: 3,
-    enough: None,
-};
-
-static T_PREEMPT_DELAY: Duration = Duration {
-    name: "t-preempt-delay",
-    meaning: "how long a router that starts waits before it preempts",
-    order: 4,
-    enough: None,
-};
+duration_table! {
+    T_ADVERTISE:
+        "how long an Active router waits before it says again that it is (one interval)", 2;
+    // The skew sets the time-outs apart, so it comes before the rest of `Active_Down_Interval`.
+    T_SKEW: "by how much longer a Backup waits than one of the next higher priority", 3;
+    T_DOWN: "how long a Backup bears silence, before its skew (by the standard 3 intervals)", 1;
+    T_RESTART: "when the router that is Active at first is restarted";
+    T_PREEMPT_DELAY: "how long a router that starts waits before it preempts";
+}
 
 impl Process {
     /// What made a Backup arm `Active_Down_Interval`.
@@ -207,14 +172,11 @@ impl Protocol for Vrrp {
             .armed_if(|rules: &Self| rules.preempt_delay != PreemptDelay::None)
             .periodic(|_, _, _| false),
     ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = &[Property {
-        name: "one-active-again",
-        formula: "□◇ |{up i: active(i)}| ≤ 1",
-        meaning: "again and again there is no more than one Active router (RFC 9568, section 1)",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::AlwaysEventually(at_most_one_active)),
-    }];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = property_table! {
+        "one-active-again": "□◇ |{up i: active(i)}| ≤ 1",
+            "again and again there is no more than one Active router (RFC 9568, section 1)";
+            AlwaysEventually(at_most_one_active);
+    };
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
     const OPTIONS: Options<Self> = Options {
@@ -334,8 +296,7 @@ impl Vrrp {
             // Without `Preempt_Mode`, or if its priority is not below this router's, it keeps this
             // router quiet for another `Active_Down_Interval`.
             Message::Advertisement
-                if self.heeds(p.id(), from, p.nodes())
-                    || p.timers().contains::<Self>(Timer::PreemptDelay) =>
+                if self.heeds(p.id(), from, p.nodes()) || p.armed(Timer::PreemptDelay) =>
             {
                 p.state.active = Some(from);
                 p.cancel(Timer::Skew);
@@ -373,8 +334,7 @@ impl Vrrp {
     /// The delay is over: if the time-out was over before, and nothing was heard since, it is
     /// Active now.
     fn on_delay_over(&self, p: &mut Local<'_, Self>) {
-        let waits = p.timers().contains::<Self>(Timer::ActiveDown)
-            || p.timers().contains::<Self>(Timer::Skew);
+        let waits = p.armed(Timer::ActiveDown) || p.armed(Timer::Skew);
         if self.preempt_delay == PreemptDelay::BeforeAll && !waits {
             become_active(p, p.state.waits_since());
         }
@@ -382,8 +342,7 @@ impl Vrrp {
 
     /// Whether a Backup whose time-out is over stays one: the rule `preempt_delay`.
     fn is_held(&self, p: &Local<'_, Self>) -> bool {
-        self.preempt_delay == PreemptDelay::BeforeAll
-            && p.timers().contains::<Self>(Timer::PreemptDelay)
+        self.preempt_delay == PreemptDelay::BeforeAll && p.armed(Timer::PreemptDelay)
     }
 
     /// Shutdown, then Startup: an Active router says so with the priority 0 (section 6.4.3), a
@@ -547,39 +506,20 @@ fn at_most_one_active(_: &Vrrp, view: &View<'_, Vrrp>) -> bool {
     view.ids().filter(|&id| view.up(id) && view.process(id).phase == Phase::Active).count() <= 1
 }
 
-const VARIANTS: &[Variant<Vrrp>] = &[
-    Variant { name: "rfc9568", source: "RFC 9568, section 6.4", rules: Vrrp::RFC9568 },
-    Variant {
-        name: "no-preempt",
-        source: "RFC 9568 with Preempt_Mode off (section 6.1)",
-        rules: Vrrp { preempt: false, ..Vrrp::RFC9568 },
-    },
-    Variant {
-        name: "without-skew",
-        source: "RFC 9568 with a Skew_Time of 0 for every router (against section 6.1)",
-        rules: Vrrp { skew: false, ..Vrrp::RFC9568 },
-    },
-    Variant {
-        name: "rfc5798",
-        source: "RFC 5798 and RFC 3768: an Active router says nothing to one of a lower priority",
-        rules: Vrrp { asserts: false, ..Vrrp::RFC9568 },
-    },
-    Variant {
-        name: "equal-priorities",
-        source: "RFC 9568 with nothing configured: every router has the priority 100",
-        rules: Vrrp { priorities: Priorities::Equal, ..Vrrp::RFC9568 },
-    },
-    Variant {
-        name: "owner",
-        source: "RFC 9568; the highest router owns the address (priority 255)",
-        rules: Vrrp { owner: true, ..Vrrp::RFC9568 },
-    },
-    Variant {
-        name: "restart",
-        source: "RFC 9568; the first Active router is restarted in an orderly way (section 6.4.3)",
-        rules: Vrrp { restart: true, ..Vrrp::RFC9568 },
-    },
-];
+const VARIANTS: &[Variant<Vrrp>] = variant_table! { Vrrp:
+    "rfc9568": "RFC 9568, section 6.4" => RFC9568;
+    "no-preempt": "RFC 9568 with Preempt_Mode off (section 6.1)" => RFC9568 { preempt: false };
+    "without-skew": "RFC 9568 with a Skew_Time of 0 for every router (against section 6.1)"
+        => RFC9568 { skew: false };
+    "rfc5798": "RFC 5798 and RFC 3768: an Active router says nothing to one of a lower priority"
+        => RFC9568 { asserts: false };
+    "equal-priorities": "RFC 9568 with nothing configured: every router has the priority 100"
+        => RFC9568 { priorities: Priorities::Equal };
+    "owner": "RFC 9568; the highest router owns the address (priority 255)"
+        => RFC9568 { owner: true };
+    "restart": "RFC 9568; the first Active router is restarted in an orderly way (section 6.4.3)"
+        => RFC9568 { restart: true };
+};
 
 impl Vrrp {
     /// The election as the standard has it by default, priorities set, none the owner.

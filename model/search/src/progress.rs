@@ -76,7 +76,7 @@ impl fmt::Display for Phase {
 }
 
 /// The size of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// The number of distinct reachable states; for random walks, about how many they met.
     pub distinct: u64,

@@ -1,28 +1,21 @@
-//! `survey`: every protocol in the worlds that matter, as one matrix of verdicts; or what happens
-//! when something fails, in the words of a product.
+//! `survey`: every protocol in the worlds that matter, as one matrix of verdicts.
 
-use super::claims::{NAME, check_command};
 use super::table::{Cell, Table};
 use super::{
     Exit, HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs,
     print as print_report, status, text,
 };
 use crate::check::{Limits, Reason, Verdict};
-use crate::claims::{Finding, Runner};
-use crate::history::Place;
 use crate::protocol::REGISTRY;
-use crate::survey::like::{Answer, Product, names};
 use crate::survey::matrix::{self, Name};
 use crate::survey::{
     Most, Row, Rung, Standing, Surrounding, SurveyOptions, climb, surroundings, survey,
 };
 use crate::words::instead_of;
-use anstyle::{AnsiColor, Style};
+use anstyle::AnsiColor;
 use anyhow::{Context, anyhow};
 use clap::Args;
-use clap::builder::PossibleValuesParser;
-use serde_json::{Value, json};
-use std::fmt::Write as _;
+use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -43,11 +36,6 @@ pub(super) struct SurveyArgs {
     #[arg(long, num_args = 2, value_names = ["PROTOCOL", "WORLD"],
           conflicts_with_all = ["protocols", "json", "markdown", "svg"])]
     show: Option<Vec<String>>,
-
-    /// Say what happens when something fails, in the words of this product
-    #[arg(long, value_name = "PRODUCT", value_parser = PossibleValuesParser::new(names()),
-          conflicts_with_all = ["protocols", "nodes", "show", "deep", "markdown", "svg"])]
-    like: Option<String>,
 
     /// Search up to five million states of each world, and let up to three time-outs be early where
     /// one in which all may be is too large; takes about half an hour
@@ -85,7 +73,6 @@ Examples:
   bellwether-model survey
   bellwether-model survey bully --nodes 4
   bellwether-model survey --show bully crash-recovery
-  bellwether-model survey --like etcd
   bellwether-model survey --svg survey.svg --json
   bellwether-model survey --deep --markdown
 
@@ -94,7 +81,7 @@ after five million. What is not decided by then is asked in narrower worlds: whe
 at any moment, in one with one that is early, and then where links hold two messages, and one. A
 property that holds is asked again with one more fault of the world's kind. The cell names the
 bounds within which a property holds. Exit status: 3 if the survey was interrupted, otherwise 0;
-with --show that of 'check', and with --like 3 if a question is not decided, otherwise 0.";
+with --show that of 'check'.";
 
 const LEGEND: &str = "\
 A cell counts the properties that are asked there: those that fail, that are unknown, that are \
@@ -112,9 +99,6 @@ const DEEP: u64 = 5_000_000;
 const EARLY: [u8; 2] = [1, 3];
 
 pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<Exit> {
-    if let Some(product) = &args.like {
-        return like(tool, args, product);
-    }
     if let Some([protocol, world]) = args.show.as_deref() {
         return show(tool, args, protocol, world);
     }
@@ -212,7 +196,7 @@ fn print_table(
             .to_owned(),
     );
     explained.push(
-        "every n: what 'prove' proves for every number of processes, of faults and of messages"
+        "every n: what bellwether-prove proves for every number of processes, faults and messages"
             .to_owned(),
     );
     explained.push(format!("\n{LEGEND}"));
@@ -268,84 +252,4 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
         Ok::<(), anyhow::Error>(())
     };
     Ok(exit.told(tell()))
-}
-
-const BOLD: Style = Style::new().bold();
-
-/// Says what happens when something fails, in the words of a product.
-fn like(tool: Tool, args: &SurveyArgs, name: &str) -> anyhow::Result<Exit> {
-    let product = Product::load(name)?;
-    let bar = args.progress.steps(product.questions.len(), args.json);
-    let SurveyOptions { limits, threads, .. } = args.settings();
-    let answers = product.ask(&Runner { threads, limits }, &|when| bar.step(when));
-    bar.finish();
-    let answers = answers.map_err(|wrong| anyhow!("a question cannot be run: {wrong}"))?;
-    let is_unknown = |answer: &Answer<'_>| matches!(answer.ran.finding, Finding::Unknown(_));
-    let exit = Exit::with(if answers.iter().any(is_unknown) { UNKNOWN } else { HOLDS });
-    Ok(exit.told(print_answers(tool, args, &product, &answers)))
-}
-
-fn print_answers(
-    tool: Tool,
-    args: &SurveyArgs,
-    product: &Product,
-    answers: &[Answer<'_>],
-) -> anyhow::Result<()> {
-    if args.json {
-        return text::print_json(&object(product, answers));
-    }
-    let page = page(product, answers, &tool.called(), text::width());
-    anstream::stdout().write_all(page.as_bytes())?;
-    Ok(())
-}
-
-/// The whole page. Its commands are those of the program that is `called` so, and are not broken.
-fn page(product: &Product, answers: &[Answer<'_>], called: &str, width: Option<usize>) -> String {
-    let Product { name, title, model, sources, words, lacks, .. } = product;
-    let head = |words: &str| format!("\n{BOLD}{words}{BOLD:#}\n");
-    let wrap = |text: String| text::wrap(&text, width);
-    let mut page = wrap(format!("{BOLD}{name}{BOLD:#}: {title}\n\n{model}\n"));
-    page += &head(&format!("What {name} says, and what is said here"));
-    for (theirs, ours) in words {
-        page += &wrap(format!("  {theirs}: {ours}\n"));
-    }
-    page += &head("What happens when ...");
-    for (at, answer) in (1..).zip(answers) {
-        let (when, sentence) = (&answer.question.when, answer.sentence());
-        page += &wrap(format!("{at:2}. {when}?\n    {sentence}\n"));
-        let _ = writeln!(page, "    {}", command_of(answer).replacen(NAME, called, 1));
-    }
-    page += &head("What is not here");
-    page += &wrap(format!("{lacks}\n"));
-    page += &head("Sources");
-    for Place { what, url } in sources {
-        page += &wrap(format!("  {what}: {url}\n"));
-    }
-    page
-}
-
-fn object(product: &Product, answers: &[Answer<'_>]) -> Value {
-    let Product { name, title, model, sources, words, lacks, .. } = product;
-    let source = |Place { what, url }: &Place| json!({ "what": what, "url": url });
-    let word = |(theirs, ours): &(String, String)| json!({ "theirs": theirs, "ours": ours });
-    let question = |answer: &Answer<'_>| {
-        json!({
-            "when": answer.question.when, "property": answer.question.property,
-            "answer": answer.sentence(), "found": answer.ran.finding,
-            "command": command_of(answer),
-        })
-    };
-    json!({
-        "product": name, "title": title, "model": model, "lacks": lacks,
-        "sources": sources.iter().map(source).collect::<Vec<_>>(),
-        "words": words.iter().map(word).collect::<Vec<_>>(),
-        "questions": answers.iter().map(question).collect::<Vec<_>>(),
-    })
-}
-
-/// The command that decides the question again, and shows an execution if there is one.
-fn command_of(answer: &Answer<'_>) -> String {
-    let (subject, property) = (&answer.question.subject, &answer.question.property);
-    let scenario = answer.ran.scenario.as_ref();
-    scenario.map_or_else(String::new, |scenario| check_command(subject, scenario, property))
 }

@@ -1,8 +1,8 @@
 //! The matrix of the survey, as Markdown and as a picture.
 
+use super::proved;
 use super::{Cell, Row, Standing, Surrounding};
 use crate::protocol::REGISTRY;
-use crate::prove;
 use std::fmt::Write;
 
 /// The matrix as a table in Markdown. A cell in which everything holds is set in bold.
@@ -83,8 +83,8 @@ fn meaning(protocol: &str, property: &str) -> Option<&'static str> {
     let (usual, timed) = REGISTRY.find(protocol).ok()?.properties();
     let known = usual.iter().chain(&timed).find(|known| known.name == property);
     let proved = || {
-        let is_proved = prove::proved(protocol).contains(&property);
-        is_proved.then(|| prove::meaning(property)).flatten()
+        let is_proved = proved::proved(protocol).contains(&property);
+        is_proved.then(|| proved::meaning(property)).flatten()
     };
     known.map(|known| known.meaning).or_else(proved)
 }

@@ -5,7 +5,7 @@ use bellwether_model::check::{Decision, Limits, Options, Report, Verdict, check}
 use bellwether_model::cli::{ProtocolArgs, WorldArgs};
 use bellwether_model::machine::{AnyProtocol, DynProtocol};
 use bellwether_model::property::{self, Kind, Property};
-use bellwether_model::protocol::REGISTRY;
+use bellwether_model::protocol::{Id, Ids, REGISTRY};
 use bellwether_model::world::{
     AbsentLinks, Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Network,
     Recovers, Scenario, SlowLinks, Start, Timed, Timing, World, WorldError,
@@ -171,19 +171,21 @@ fn surrounding() -> impl Strategy<Value = Scenario> {
     let timing = select(vec![Timing::Perfect, Timing::Perfect, Timing::Asynchronous]);
     let start = select(vec![Start::Converged, Start::Converged, Start::Cold]);
     let heals = select(vec![Heals::May, Heals::Must]);
-    let recovers = select(vec![Recovers::May, Recovers::Must]);
-    let repairs = (heals, recovers);
+    let recovers = select(vec![Recovers::May, Recovers::Must, Recovers::Quiet]);
+    let second = Ids::NONE.with(Id::at(1));
+    let down = select(vec![Ids::NONE, Ids::NONE, Ids::NONE, second]);
+    let repairs = (heals, recovers, down);
     let fairness = select(vec![DeliveryFairness::Weak, DeliveryFairness::Strong]);
     let deaf: AbsentLinks = "2>1".parse().expect("a link");
     let missing = select(vec![AbsentLinks::NONE, AbsentLinks::NONE, AbsentLinks::NONE, deaf]);
     let nodes = select(vec![2, 2, 3_usize]);
     (nodes, faults(), network, timing, start, (repairs, fairness, missing), 1..=2_usize).prop_map(
         |(nodes, faults, network, timing, start, (repairs, fairness, missing), capacity)| {
-            let (heals, recovers) = repairs;
+            let (heals, recovers, down) = repairs;
             let cut = (faults.cuts, faults.one_way_cuts) != (0, 0);
             let capacity = (timing == Timing::Asynchronous || cut).then_some(capacity);
             let calm = Scenario { network, timing, start, capacity, ..Scenario::calm(nodes) };
-            Scenario { faults, heals, recovers, fairness, missing, ..calm }
+            Scenario { faults, heals, recovers, fairness, missing, down, ..calm }
         },
     )
 }

@@ -10,6 +10,7 @@ use bellwether_engine::world::{Scenario, Symmetry};
 use bellwether_tool::cli::{Exit, LimitArgs, ProgressArgs, UsageError, WorldArgs, text};
 use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
+use serde::Serialize;
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -54,21 +55,13 @@ pub(super) struct LockstepArgs {
 }
 
 /// The part of the program that takes the transitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Through {
     /// The nodes, which own no clock, disk or network
     Core,
     /// The members around them, whose disks answer at once
     Member,
-}
-
-impl Through {
-    fn name(self) -> &'static str {
-        match self {
-            Through::Core => "core",
-            Through::Member => "member",
-        }
-    }
 }
 
 /// Why `--through member` is refused.
@@ -155,7 +148,7 @@ impl LockstepArgs {
             "protocol": of.protocol,
             "variant": of.variant,
             "world": scenario,
-            "through": self.through.name(),
+            "through": self.through,
             "verdict": verdict(outcome).0,
             "compared": summary,
             "rate": summary.rate().round(),

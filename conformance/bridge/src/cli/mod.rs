@@ -9,6 +9,7 @@ use self::lockstep::{NO_MEMBER, Through};
 use crate::comparison::{Comparison, Description, Mappings, no_variant};
 use crate::divergence::Divergence;
 use crate::error::Error;
+use crate::mapping::rule;
 pub use crate::processes::Processes;
 use anyhow::{Context, bail};
 use bellwether_cli::shell::{self, CompletionsArgs, ManArgs};
@@ -104,9 +105,8 @@ fn about(mappings: Mappings, protocol: &str) -> anyhow::Result<About> {
     let of_it = mappings.0.iter().filter(|mapping| mapping.description().protocol == protocol);
     let mut text = format!("Rules that the program of {protocol} implements (--variant NAME):\n");
     for Description { variant, rules, .. } in of_it.map(|mapping| mapping.description()) {
-        let rules = rules.as_object().into_iter().flatten().map(|(rule, value)| {
-            format!("{rule}={}", value.as_str().map_or(value.to_string(), str::to_owned))
-        });
+        let rules = rules.as_object().into_iter().flatten();
+        let rules = rules.map(|(name, value)| rule(name, value));
         text += &format!("  {variant}: {}\n", rules.collect::<Vec<_>>().join(", "));
     }
     Ok(About { text: text.trim_end().to_owned(), durations: Vec::new(), symmetry: false })

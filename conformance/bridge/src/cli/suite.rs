@@ -16,6 +16,7 @@ use bellwether_tool::cli::table::{Cell, Table};
 use bellwether_tool::cli::{Exit, LimitArgs, ProgressArgs, UsageError, WorldArgs, out, text};
 use clap::{ArgMatches, Args, ValueEnum};
 use indicatif::HumanCount;
+use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -89,21 +90,13 @@ pub(super) struct SuiteArgs {
 }
 
 /// What is driven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 enum Through {
     /// The nodes, which own no clock, disk or network
     Core,
     /// Real processes, which show what they can of the executions
     Processes,
-}
-
-impl Through {
-    fn name(self) -> &'static str {
-        match self {
-            Through::Core => "core",
-            Through::Processes => "processes",
-        }
-    }
 }
 
 const EXAMPLES: &str = "\
@@ -179,12 +172,7 @@ impl SuiteArgs {
         let scenario = scenario(&self.world)?;
         out::prepare(self.out.as_deref())?;
         let (threads, limits) = (self.limits.threads(), self.limits.limits());
-        let bar = self.progress.bar(self.json);
-        let found = mapping.suite(scenario, threads, &limits, &mut |progress| {
-            bar.tell("", Event::Progress(progress));
-        });
-        bar.finish();
-        let suite = found?;
+        let suite = self.find(mapping, scenario)?;
         let runs = !self.no_run && suite.summary().cut_short.is_none();
         let ran = if runs {
             let bar = self.progress.steps(suite.len(), self.json);
@@ -205,6 +193,17 @@ impl SuiteArgs {
             false => outcome.print(self, saved.is_ok()),
         };
         Ok(exit.saved(saved).told(told))
+    }
+
+    /// Finds the suite of a mapping.
+    fn find(&self, mapping: &dyn Comparison, scenario: Scenario) -> anyhow::Result<Suite> {
+        let (threads, limits) = (self.limits.threads(), self.limits.limits());
+        let bar = self.progress.bar(self.json);
+        let found = mapping.suite(scenario, threads, &limits, &mut |progress| {
+            bar.tell("", Event::Progress(progress));
+        });
+        bar.finish();
+        found
     }
 
     /// Saves the executions, and the one that shows a difference.
@@ -245,7 +244,7 @@ impl Outcome<'_> {
             "protocol": self.of.protocol,
             "variant": self.of.variant,
             "world": self.scenario,
-            "through": Through::Core.name(),
+            "through": Through::Core,
             "verdict": self.verdict().0,
             "suite": self.summary,
             "ratio": self.summary.ratio(),

@@ -4,11 +4,12 @@
 use super::{Expected, same};
 use crate::divergence::Difference;
 use crate::mapping::{
-    ExpectedFacts, Mapping, ProcessView, ProgramTimer, Sides, SpecTimer, Waits, node_id, process_id,
+    ExpectedFacts, Mapping, ProcessView, ProgramCore, ProgramTimer, Sides, SpecTimer, Waits,
+    node_id, process_id,
 };
-use crate::node::{Group, Node};
-use crate::program::{Facts, Limits, Program as _};
-use bellwether_core::protocol::{Epoch, NodeId, Time};
+use crate::node::{Group, Node, NodeView};
+use crate::program::{self, Facts, Limits, Program as _};
+use bellwether_core::protocol::{Core as _, Epoch, NodeId, Time};
 use bellwether_engine::protocol::{Id, Ids, Timers};
 use bellwether_engine::trace::plain;
 use std::time::Duration;
@@ -24,13 +25,13 @@ pub(crate) fn facts<T: Sides>(
     expected: &Expected<T::Spec>,
     found: &mut Vec<Difference>,
 ) {
-    if !node.view.up || !expected.up {
+    if !node.view.up || !expected.view.up {
         return;
     }
     if let Some(model) = group.limits[node.id.index()] {
-        limits(node.id, model, node.program().limits(), found);
+        limits(node.id, model, program::limits(node.program().node()), found);
     }
-    let Expected { process, stable, .. } = expected;
+    let NodeView { process, stable, .. } = &expected.view;
     let of = ProcessView { id: node.id, nodes: group.size, process, stable };
     let Some(model) = (group.mapping.facts)(&of) else { return };
     let program = node.program().facts();
@@ -40,7 +41,7 @@ pub(crate) fn facts<T: Sides>(
 }
 
 /// The durations by which what surrounds a node acts.
-fn limits(id: Id, model: Limits, program: Option<Limits>, found: &mut Vec<Difference>) {
+fn limits(id: Id, model: Limits, program: Limits, found: &mut Vec<Difference>) {
     let values = |of: Limits| [of.lifetime, of.silence, of.election, of.slack];
     let names = [
         "lifetime of messages",
@@ -48,10 +49,9 @@ fn limits(id: Id, model: Limits, program: Option<Limits>, found: &mut Vec<Differ
         "time of an election",
         "time for which a round may wait for those of others",
     ];
-    let (model, program) = (values(model), program.map(values));
-    let words = |of: &Option<Duration>| of.map_or("none".to_owned(), |of| format!("{of:?}"));
+    let (model, program) = (values(model), values(program));
     for (at, name) in names.into_iter().enumerate() {
-        same(id, name, [Some(model[at]), program.map(|values| values[at])], words, found);
+        same(id, name, [model[at], program[at]], |of| format!("{of:?}"), found);
     }
 }
 
@@ -138,10 +138,11 @@ fn others<T: Sides>(
     let mut nodes = |what: &str, model: Ids, told: Ids| {
         same(node.id, what, [model, told], |&ids| listed(ids), found);
     };
-    let core = node.program();
+    let core = node.program().node();
+    let config = core.config();
     if let Some(may_lead) = model.may_lead {
-        nodes("nodes that may lead", may_lead, ids(&|id| core.may_lead(id)));
-        nodes("witnesses", model.witnesses, ids(&|id| core.is_witness(id)));
+        nodes("nodes that may lead", may_lead, ids(&|id| ProgramCore::<T>::may_lead(config, id)));
+        nodes("witnesses", model.witnesses, ids(&|id| ProgramCore::<T>::is_witness(config, id)));
     }
     if let Some(awaited) = model.awaited {
         nodes("node that is to lead instead", awaited, ids(&|id| core.awaits_successor(id)));

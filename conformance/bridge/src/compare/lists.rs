@@ -151,17 +151,13 @@ pub(crate) fn order(
     found: &mut Vec<Difference>,
 ) {
     if !ranks.clone().is_sorted() {
-        found.push(disorder(id, ranks.collect()));
+        let words = |ranks: &[usize]| {
+            let names = ["write", "message", "event", "wake-up"];
+            ranks.iter().map(|&rank| names[rank]).collect::<Vec<_>>().join(", ")
+        };
+        let mut ranks: Vec<_> = ranks.collect();
+        let is = words(&ranks);
+        ranks.sort_unstable();
+        found.push(Difference::different(id, "order of effects", words(&ranks), is));
     }
-}
-
-/// Effects with these ranks, which are in another order.
-fn disorder(id: Id, mut ranks: Vec<usize>) -> Difference {
-    let words = |ranks: &[usize]| {
-        let names = ["write", "message", "event", "wake-up"];
-        ranks.iter().map(|&rank| names[rank]).collect::<Vec<_>>().join(", ")
-    };
-    let is = words(&ranks);
-    ranks.sort_unstable();
-    Difference::different(id, "order of effects", words(&ranks), is)
 }

@@ -2,12 +2,11 @@
 //! before another thing, and what [shows nowhere](crate::mapping::Events::harmless).
 
 use super::{Probe, ProbeResult, WrongAnswer};
-use crate::compare::{Expected, compare};
-use crate::mapping::{Harmless, Sides, SpecEvent, SpecTimer, node_request};
+use crate::compare::Expected;
+use crate::mapping::{Harmless, ProgramCore, Sides, SpecEvent, SpecTimer, node_request};
 use crate::node::Node;
-use crate::program::Program as _;
-use crate::step::lone_step;
-use bellwether_core::protocol::Input;
+use crate::step::{act, lone_step};
+use bellwether_core::protocol::{Core as _, Input};
 use bellwether_engine::protocol::{Id, Protocol as _, Request};
 use bellwether_engine::trace::{label, plain};
 
@@ -25,7 +24,7 @@ impl<T: Sides> Probe<'_, '_, T> {
     pub(super) fn orders(&mut self) -> ProbeResult {
         let (group, node) = (self.group, self.node);
         let requests = requests(group.size);
-        if !node.view.up || !T::Program::REQUESTS {
+        if !node.view.up || !ProgramCore::<T>::REQUESTS {
             for &request in &requests {
                 let words = format!("the request {request:?}");
                 let input = Input::Request(node_request(request));
@@ -102,21 +101,13 @@ impl<T: Sides> Probe<'_, '_, T> {
                     break;
                 }
                 self.count += 1;
-                self.outputs.clear();
-                let mut after = node.clone();
-                let act = |core: &mut T::Program| (event.act)(core, now);
-                let differences = match after.run(group, now, &mut self.outputs, act) {
-                    Ok(()) => {
-                        let expected = Expected::nothing(&node.view);
-                        compare(group, &node, &self.outputs, &after, &expected)
-                    }
-                    Err(difference) => vec![difference],
-                };
-                if !differences.is_empty() {
+                let expected = Expected::nothing(&node.view);
+                let happens = |core: &mut T::Program| (event.act)(core, now);
+                let after = act(group, &node, now, &expected, &mut self.outputs, happens);
+                node = after.map_err(|differences| {
                     let words = format!("{} {words}{again}", node.id);
-                    return Err(WrongAnswer { words, differences });
-                }
-                node = after;
+                    WrongAnswer { words, differences }
+                })?;
             }
         }
         Ok(())

@@ -9,24 +9,22 @@ mod timers;
 use super::kept::{Begins, Kept};
 use super::numbers::Numbers;
 use super::words::{StepOf, Vocabulary};
-use crate::compare::{ExpectedReport, fields};
+use crate::compare::{Expected, ExpectedReport, fields};
 use crate::coverage::kind_of;
 use crate::divergence::{Difference, Guard};
 use crate::guards::{self, Case, was};
 use crate::mapping::{
-    Process, Sides, SpecEvent, SpecMessage, SpecTimer, Stable, process_id, process_request,
+    Process, ProgramCore, Sides, SpecEvent, SpecMessage, SpecTimer, Stable, process_id,
+    process_request,
 };
 use crate::node::{Group, NodeView};
-use crate::program::Program as _;
-use crate::step::ExpectedRun;
-use crate::suite::Met;
-use bellwether_core::protocol::{NodeId, Reason, Role};
+use crate::suite::Kinds;
+use bellwether_core::protocol::{Core as _, NodeId, Reason, Role};
 use bellwether_core::trace::{After, Deed, Happened, Out, Received, Sent, Start};
 use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::{DOWN, plain};
 use checks::Armed;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use timers::Deadlines;
@@ -136,7 +134,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         Judge {
             group,
             id,
-            view: down(),
+            view: NodeView::down(),
             doubt: None,
             numbers: Numbers::new(group.mapping),
             kept: Kept::new(None),
@@ -189,7 +187,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         self.told = Told::default();
         (self.news, self.changes) = (None, Vec::new());
         let stable = self.view.stable;
-        self.view = NodeView { stable, ..down() };
+        self.view = NodeView { stable, ..NodeView::down() };
     }
 
     /// Lines are missing here.
@@ -447,8 +445,9 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
             && let Happened::Request(request) = happened
             && let Some(request) = process_request(request, self.group.size)
         {
-            let mut run = ExpectedRun::by(self.group.mapping.log_rules(), &self.view);
-            run.happens(self.group, self.id, SpecEvent::Asked(request));
+            let mut run = Expected::nothing(&self.view);
+            let rules = self.group.mapping.log_rules();
+            run.happens(self.group, rules, self.id, SpecEvent::Asked(request));
             self.view = run.view;
         }
     }
@@ -461,10 +460,11 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         };
         let Some((happening, nothing)) = self.happening(&step.happened)? else { return Ok(()) };
         let left = self.left_in_vain(step, happening, armed)?;
-        let mut run = ExpectedRun::by(self.group.mapping.log_rules(), &self.view);
+        let mut run = Expected::nothing(&self.view);
+        let rules = self.group.mapping.log_rules();
         match (left, happening, nothing) {
             (Some(left), _, _) => run.view.timers = left,
-            (None, Some(happening), _) => run.happens(self.group, self.id, happening),
+            (None, Some(happening), _) => run.happens(self.group, rules, self.id, happening),
             (None, None, report) => run.told.push(report),
         }
         self.translate(step, &run);
@@ -539,7 +539,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
                     None => return Ok(Some((None, none))),
                 }
             }
-            Happened::Request(_) if !T::Program::REQUESTS => return Ok(Some((None, none))),
+            Happened::Request(_) if !ProgramCore::<T>::REQUESTS => return Ok(Some((None, none))),
             Happened::Request(request) => match process_request(request, self.group.size) {
                 Some(request) if T::Spec::REQUESTS => SpecEvent::Asked(request),
                 _ => {
@@ -575,7 +575,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
     }
 
     /// Reads what the node puts out as the specification has it.
-    fn translate(&mut self, step: &StepOf<T, V>, run: &ExpectedRun<T>) {
+    fn translate(&mut self, step: &StepOf<T, V>, run: &Expected<T::Spec>) {
         let (mapping, numbers) = (self.group.mapping, &mut self.numbers);
         self.sent.clear();
         self.written.clear();
@@ -605,7 +605,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         happening: Option<SpecEvent<T::Spec>>,
         step: &StepOf<T, V>,
         armed: Armed,
-        run: &ExpectedRun<T>,
+        run: &Expected<T::Spec>,
     ) -> Differs {
         let before = was(&self.view) + &self.numbers.words();
         let would = guards::does(run);
@@ -615,23 +615,11 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         let (group, id, view) = (self.group, self.id, &self.view);
         let rules = group.mapping.log_rules();
         let case = Case { group, id, rules, view, happening };
-        let agrees = |run: &ExpectedRun<T>, _: &Process<T>| {
+        let agrees = |run: &Expected<T::Spec>, _: &Process<T>| {
             self.compare(step, Some(happening), run, armed).is_empty()
         };
         let guards = case.guards(&[self.view], &agrees);
         Differs { found, before, would, guards }
-    }
-}
-
-/// A node that has not started.
-fn down<P: Specification>() -> NodeView<P> {
-    NodeView {
-        up: false,
-        role: Role::NotStarted,
-        leader: None,
-        process: P::Process::default(),
-        stable: P::Stable::default(),
-        timers: Timers::NONE,
     }
 }
 
@@ -676,29 +664,14 @@ impl<T: Sides> Tally<T> {
     }
 
     /// Adds what was counted to these kinds.
-    pub(super) fn add_to(&self, kinds: &mut Kinds) {
+    pub(super) fn add_to(&self, kinds: &mut Kinds<&'static str>) {
         for (&(action, about, role, acts), count) in &self.0 {
             let of = match about {
                 About::Nothing => None,
                 About::Message(message) => Some(kind_of(&message)),
                 About::Timer(place) => Some(kind_of(&T::Spec::TIMERS[place].timer)),
             };
-            *kinds.0.entry((action, of, role, acts)).or_default() += count;
+            *kinds.entry((action, of, Some(role), acts)).or_default() += count;
         }
-    }
-}
-
-/// The kinds of steps of all nodes.
-#[derive(Default)]
-pub(super) struct Kinds(BTreeMap<(&'static str, Option<String>, &'static str, bool), u64>);
-
-impl Kinds {
-    /// The kinds, each with how many steps there are.
-    pub(super) fn met(self) -> Vec<Met> {
-        let met = |((action, of, role, acts), transitions)| {
-            let role = Some(role);
-            Met { action, of, role, acts, transitions }
-        };
-        self.0.into_iter().map(met).collect()
     }
 }

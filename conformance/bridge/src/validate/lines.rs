@@ -49,7 +49,7 @@ impl Log {
     pub fn growing(file: &Path) -> io::Result<Log> {
         let (name, file) = (file.display().to_string(), File::open(file)?);
         if file.metadata()?.is_file() {
-            return Ok(Log::of(name, Growing::new(file)));
+            return Ok(Log::of(name, Growing { file, read: 0 }));
         }
         Ok(Log::of(name, Piped::new(file)?))
     }
@@ -103,12 +103,6 @@ impl Log {
 struct Growing {
     file: File,
     read: u64,
-}
-
-impl Growing {
-    fn new(file: File) -> Self {
-        Growing { file, read: 0 }
-    }
 }
 
 impl Read for Growing {

@@ -288,12 +288,7 @@ fn of_protocol<T: Sides>(mapping: &Mapping<T>, start: &mut Start) -> Result<(), 
         return Err(format!("node {} is a service, and writes no log", start.node));
     }
     start.members.extend(&start.services);
-    is_of(start, T::Spec::NAME, mapping.more.logs.ids.is_some(), mapping.more.logs.members)
-}
-
-/// The same, of the protocol with this name; whether members can have any ids, and the most members
-/// that can be judged.
-fn is_of(start: &Start, own: &str, any_ids: bool, most: usize) -> Result<(), String> {
+    let (own, most) = (T::Spec::NAME, mapping.more.logs.members);
     if start.format != FORMAT {
         return Err(format!("format {}; this program reads {FORMAT}", start.format));
     }
@@ -306,7 +301,7 @@ fn is_of(start: &Start, own: &str, any_ids: bool, most: usize) -> Result<(), Str
     if count > most {
         return Err(format!("{count} members: logs of at most {most} can be judged"));
     }
-    let names_ids = !any_ids || start.vocabulary.as_deref() == Some("model");
+    let names_ids = mapping.more.logs.ids.is_none() || start.vocabulary.as_deref() == Some("model");
     if names_ids && !are_plain(members) {
         let members = listed(members);
         return Err(format!(

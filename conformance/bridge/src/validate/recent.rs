@@ -79,10 +79,17 @@ impl<T: Sides, V: Vocabulary<T>> Recents<T, V> {
         for step in self.steps.iter().take(skipped) {
             before[step.id.index()] = step.after;
         }
-        let initial = before.iter().map(lifeline::<T>).collect();
-        let own = mapping.rules;
-        let (variant, rules) = (variant_name(&own), serde_json::json!(own));
-        let header = header(T::Spec::NAME, variant, rules, initial);
+        let header = Header {
+            format: FORMAT.to_owned(),
+            fingerprint: String::new(),
+            protocol: T::Spec::NAME.to_owned(),
+            variant: variant_name(&mapping.rules),
+            rules: serde_json::json!(mapping.rules),
+            world: Scenario::calm(before.len()),
+            shows: None,
+            initial: (1..).zip(before.iter().map(lifeline::<T>)).collect(),
+            in_flight: Vec::new(),
+        };
         let steps = self.steps.iter().skip(skipped).zip(1..);
         let steps = steps.map(|(step, seq)| self.step(mapping, step, seq)).collect();
         Trace { header, steps, noted: Noted::default() }
@@ -116,42 +123,17 @@ impl<T: Sides, V: Vocabulary<T>> Recents<T, V> {
             let flight = flight(step.id, *to, *serial, message(of.clone(), true));
             Sent { flight, fate: None }
         });
-        taken(seq, step.id, event, sent.collect(), lifeline::<T>(&step.after))
-    }
-}
-
-/// The header of a trace by these rules, of processes that are these at its beginning.
-fn header(
-    protocol: &str,
-    variant: String,
-    rules: serde_json::Value,
-    initial: Vec<Lifeline>,
-) -> Header {
-    Header {
-        format: FORMAT.to_owned(),
-        fingerprint: String::new(),
-        protocol: protocol.to_owned(),
-        variant,
-        rules,
-        world: Scenario::calm(initial.len()),
-        shows: None,
-        initial: (1..).zip(initial).collect(),
-        in_flight: Vec::new(),
-    }
-}
-
-/// The step of a trace in which this process becomes another.
-fn taken(seq: usize, id: Id, event: Event, sent: Vec<Sent>, after: Lifeline) -> Step {
-    Step {
-        seq,
-        node: Some(id),
-        incarnation: None,
-        event,
-        sent,
-        armed: Vec::new(),
-        cancelled: Vec::new(),
-        choices: Vec::new(),
-        changed: BTreeMap::from([(id.number(), after)]),
+        Step {
+            seq,
+            node: Some(step.id),
+            incarnation: None,
+            event,
+            sent: sent.collect(),
+            armed: Vec::new(),
+            cancelled: Vec::new(),
+            choices: Vec::new(),
+            changed: BTreeMap::from([(step.id.number(), lifeline::<T>(&step.after))]),
+        }
     }
 }
 

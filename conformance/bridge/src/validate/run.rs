@@ -1,7 +1,7 @@
 //! All logs of a run, read side by side: in turn, and each as far as it does not wait for another.
 
 use super::answers::{Answers, Wrong};
-use super::judge::{Differs, Judge, Kinds};
+use super::judge::{Differs, Judge};
 use super::letters::{Letter, Letters, MISSING, Origin};
 use super::lines::Lines;
 use super::names::Names;
@@ -12,10 +12,11 @@ use crate::divergence::{Difference, Divergence, LogLine};
 use crate::error::Malformed;
 use crate::mapping::{Mapping, Sides};
 use crate::node::Group;
+use crate::suite::{Kinds, met};
 use bellwether_core::protocol::{NodeId, Role};
 use bellwether_core::trace::{Deed, Entry, Happened, Line, Out, Received, Start};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
-use bellwether_engine::trace::{Trace, label as label_of};
+use bellwether_engine::trace::label as label_of;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::task::Poll;
@@ -170,7 +171,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         self.read(watch);
         let Run { mut summary, letters, sources, malformed, rejection, differences, .. } = self;
         summary.lost = letters.lost;
-        let mut kinds = Kinds::default();
+        let mut kinds = Kinds::new();
         for source in &sources {
             source.judge.met.add_to(&mut kinds);
             summary.torn += source.lines.torn;
@@ -182,7 +183,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
                 *summary.not_judged.entry(UNTIMED).or_default() += source.judge.untimed;
             }
         }
-        summary.met = kinds.met();
+        summary.met = met(kinds, |name| name);
         Outcome { summary, rejection, differences, malformed }
     }
 
@@ -691,8 +692,18 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
             let node = self.places[from];
             format!("message {id} of node {node}: line {line} of {log}")
         });
+        let Differs { found, before, would, guards } = differs;
+        let before = before + &names.words();
+        let line = LogLine { log: lines.name().to_owned(), line: lines.line() };
         let last = self.recents.trace(self.mapping, STEPS);
-        rejection(lines, names, happened, differs, depends, last)
+        Box::new(Divergence {
+            happened,
+            before: before.trim_start_matches("; ").to_owned(),
+            expected: would,
+            guards,
+            depends: depends.into_iter().collect(),
+            ..Divergence::in_log(line, found, last)
+        })
     }
 
     /// The same, to stop there.
@@ -732,18 +743,34 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
     /// No log can be read on: the first that waits does so for a message that no log has sent.
     fn blocked(&self) -> Option<Box<Divergence>> {
         let at = self.sources.iter().position(|source| !source.done)?;
-        let waits = self.sources.iter().enumerate().map(|(at, source)| Waits {
-            node: source.at,
-            awaited: self.awaited(at).map(|(from, _, id)| (from, id)),
-            lines: &source.lines,
-        });
-        let words = circle(&waits.collect::<Vec<_>>(), &self.places, at)?;
+        let words = self.circle(at)?;
         let found = Difference::unexpected(Id::at(self.sources[at].at), "message", words);
         let Some(Entry::Step(step)) = self.sources[at].next.as_ref().map(|line| &line.entry) else {
             return None;
         };
         let words = self.happened(at, &step.happened);
         Some(self.reject(at, words, Differs { found: vec![found], ..Differs::default() }))
+    }
+
+    /// For what a log waits, and the logs for which it so waits, in words.
+    fn circle(&self, first: usize) -> Option<String> {
+        let (from, _, id) = self.awaited(first)?;
+        let node = self.places[from];
+        let mut words = format!("{id} of node {node}, whose log does not send it before");
+        let mut sender = from;
+        // Each waits for another: after so many steps the circle is told.
+        for _ in 0..self.sources.len() {
+            let Some(next) = self.sources.iter().position(|log| log.at == sender) else { break };
+            let Some((other, _, id)) = self.awaited(next) else { break };
+            let lines = &self.sources[next].lines;
+            let (line, log, node) = (lines.line(), lines.name(), self.places[other]);
+            words += &format!("; line {line} of {log} waits for message {id} of node {node}");
+            sender = other;
+            if next == first {
+                break;
+            }
+        }
+        Some(words)
     }
 
     /// For which message a log waits: its sender, its incarnation and its number.
@@ -753,57 +780,6 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
             _ => None,
         }
     }
-}
-
-/// The log of a node, and for which message it waits: its sender, and its number.
-struct Waits<'a> {
-    node: usize,
-    awaited: Option<(usize, u64)>,
-    lines: &'a Lines,
-}
-
-/// For what one of these logs waits, and the logs for which it so waits, in words.
-fn circle(logs: &[Waits<'_>], places: &[NodeId], first: usize) -> Option<String> {
-    let (from, id) = logs[first].awaited?;
-    let node = places[from];
-    let mut words = format!("{id} of node {node}, whose log does not send it before");
-    let mut waits = first;
-    // Each waits for another: after so many steps the circle is told.
-    for _ in 0..logs.len() {
-        let (sender, _) = logs[waits].awaited?;
-        let Some(next) = logs.iter().position(|log| log.node == sender) else { break };
-        let Some((other, id)) = logs[next].awaited else { break };
-        let (line, log) = (logs[next].lines.line(), logs[next].lines.name());
-        let node = places[other];
-        words.push_str(&format!("; line {line} of {log} waits for message {id} of node {node}"));
-        waits = next;
-        if next == first {
-            break;
-        }
-    }
-    Some(words)
-}
-
-/// A line is rejected that depends on a message, with the last steps.
-fn rejection(
-    lines: &Lines,
-    names: &Names,
-    happened: String,
-    differs: Differs,
-    depends: Option<String>,
-    last: Trace,
-) -> Box<Divergence> {
-    let Differs { found, before, would, guards } = differs;
-    let before = before + &names.words();
-    let line = LogLine { log: lines.name().to_owned(), line: lines.line() };
-    Box::new(Divergence {
-        happened,
-        before: before.trim_start_matches("; ").to_owned(),
-        expected: would,
-        guards,
-        depends: depends.into_iter().collect(),
-        ..Divergence::in_log(line, found, last)
-    })
 }
 
 fn kind<D, L>(happened: &Happened<D, L>) -> &'static str {

@@ -31,17 +31,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn costs(args: &Args) -> Vec<Cost> {
-    let one = args.protocol.as_deref();
+    let sizes = args.nodes.map_or_else(|| SIZES.to_vec(), |nodes| vec![(nodes, ALL)]);
     let mut costs = Vec::new();
-    let sizes: Vec<_> = match args.nodes {
-        Some(nodes) => vec![(nodes, ALL)],
-        None => SIZES.to_vec(),
-    };
     for (nodes, protocols) in sizes {
-        let named: Vec<&str> = match one {
-            Some(name) => vec![name],
-            None => protocols.to_vec(),
-        };
+        let named = args.protocol.as_deref().map_or(protocols.to_vec(), |name| vec![name]);
         costs.extend(named.into_iter().filter_map(|name| measure(name, nodes)));
     }
     costs

@@ -1,7 +1,5 @@
 //! `replay`: one run, from its code.
 
-use std::fmt::Write as _;
-
 use bellwether_cli::exit::Exit;
 use bellwether_cli::json;
 
@@ -34,26 +32,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn text(code: &Code, outcome: &Outcome) -> String {
-    let mut text = outcome.trace.join("\n");
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    // A `String` takes whatever is written.
-    let _ = match (&outcome.broken, outcome.settled) {
-        (Some(Broken { invariant, at, what }), _) => {
-            let at = at.to_string();
-            writeln!(text, "{code}: {invariant} is broken at {} s: {what}", at.trim())
-        }
-        (None, settled) => {
-            let settled = settled.unwrap_or_default().as_secs_f64();
-            writeln!(
-                text,
-                "{code}: no invariant is broken; all agree {settled:.3} s after the last fault"
-            )
-        }
+    let said = match &outcome.broken {
+        Some(broken) => breaks(broken),
+        None => format!(
+            "no invariant is broken; all agree {:.3} s after the last fault",
+            outcome.settled.unwrap_or_default().as_secs_f64()
+        ),
     };
-    let _ = writeln!(text, "digest {:016x}", outcome.digest);
-    text
+    format!("{}{code}: {said}\ndigest {:016x}\n", traced(outcome), outcome.digest)
+}
+
+/// Returns the lines of what happened, if a trace was kept.
+fn traced(outcome: &Outcome) -> String {
+    outcome.trace.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn breaks(Broken { invariant, at, what }: &Broken) -> String {
+    format!("{invariant} is broken at {} s: {what}", at.to_string().trim())
 }
 
 fn object(code: &Code, outcome: &Outcome) -> serde_json::Value {
@@ -75,18 +70,11 @@ fn object(code: &Code, outcome: &Outcome) -> serde_json::Value {
 /// What is said of a run that breaks an invariant, and how it is repeated.
 pub(super) fn failure(code: &Code, shrunk: &Code, trace: bool) -> String {
     let outcome = simulate(shrunk, trace);
-    let mut text = outcome.trace.join("\n");
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    // A `String` takes whatever is written.
-    if let Some(Broken { invariant, at, what }) = outcome.broken {
-        let at = at.to_string();
-        let _ = writeln!(text, "{invariant} is broken at {} s: {what}", at.trim());
-    }
+    let broken = outcome.broken.iter().map(|broken| breaks(broken) + "\n").collect::<String>();
     let count = shrunk.kept.as_ref().map_or(0, Vec::len);
-    let _ = writeln!(text, "the run:           {code}");
-    let _ = writeln!(text, "with {count} of its faults: {shrunk}");
-    let _ = writeln!(text, "repeat it: bellwether-sim replay '{shrunk}' --trace");
-    text
+    format!(
+        "{}{broken}the run:           {code}\nwith {count} of its faults: {shrunk}\n\
+         repeat it: bellwether-sim replay '{shrunk}' --trace\n",
+        traced(&outcome)
+    )
 }

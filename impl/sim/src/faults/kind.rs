@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use clap::ValueEnum;
 
 /// A kind of fault. `--faults` names a set of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Kind {
     /// Messages are lost.
     Losses,
@@ -60,64 +59,29 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Those that strike nodes of any protocol.
-    pub const ALL: [Self; 12] = [
-        Self::Losses,
-        Self::Duplicates,
-        Self::Delays,
-        Self::Cuts,
-        Self::Partitions,
-        Self::Pauses,
-        Self::Clocks,
-        Self::Stalls,
-        Self::Crashes,
-        Self::Syncs,
-        Self::Requests,
-        Self::Leaves,
-    ];
-
-    /// What operators do, by mistake too, and where they put nodes. A protocol must have what these
-    /// ask for.
-    pub const OPERATORS: [Self; 5] =
-        [Self::Transfers, Self::Members, Self::Distances, Self::Reloads, Self::Wipe];
-
-    /// What happens to a store that grants the lease, and to the machines of its clients.
-    pub const STORES: [Self; 6] =
-        [Self::Outages, Self::Mistakes, Self::Restores, Self::Twins, Self::Rewinds, Self::Expiries];
-
-    /// All of them.
-    pub fn every() -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().chain(Self::OPERATORS).chain(Self::STORES)
+    /// Returns those that strike nodes of any protocol.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        &Self::value_variants()[..Self::Transfers as usize]
     }
 
-    /// Its name.
+    /// Returns those of operators, by mistake too, and of where they put nodes. A protocol must
+    /// have what these ask for.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Losses => "losses",
-            Self::Duplicates => "duplicates",
-            Self::Delays => "delays",
-            Self::Cuts => "cuts",
-            Self::Partitions => "partitions",
-            Self::Pauses => "pauses",
-            Self::Clocks => "clocks",
-            Self::Stalls => "stalls",
-            Self::Crashes => "crashes",
-            Self::Syncs => "syncs",
-            Self::Requests => "requests",
-            Self::Leaves => "leaves",
-            Self::Transfers => "transfers",
-            Self::Members => "members",
-            Self::Distances => "distances",
-            Self::Reloads => "reloads",
-            Self::Wipe => "wipe",
-            Self::Outages => "outages",
-            Self::Mistakes => "mistakes",
-            Self::Restores => "restores",
-            Self::Twins => "twins",
-            Self::Rewinds => "rewinds",
-            Self::Expiries => "expiries",
-        }
+    pub fn operators() -> &'static [Self] {
+        &Self::value_variants()[Self::Transfers as usize..Self::Outages as usize]
+    }
+
+    /// Returns those of a store that grants the lease, and of the machines of its clients.
+    #[must_use]
+    pub fn stores() -> &'static [Self] {
+        &Self::value_variants()[Self::Outages as usize..]
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 }
 
@@ -134,7 +98,7 @@ impl Faults {
     /// Every kind that strikes nodes of any protocol.
     #[must_use]
     pub fn all() -> Self {
-        Self::Of(Kind::ALL.to_vec())
+        Self::Of(Kind::all().to_vec())
     }
 
     /// The faults with this name: `none`, `flap`, or kinds joined by `+`, of which `all` is every
@@ -149,9 +113,9 @@ impl Faults {
         let mut kinds = Vec::new();
         for name in text.split('+') {
             match name {
-                "all" => kinds.extend(Kind::ALL),
-                "operators" => kinds.extend(Kind::OPERATORS),
-                _ => kinds.push(Kind::every().find(|kind| kind.name() == name)?),
+                "all" => kinds.extend(Kind::all()),
+                "operators" => kinds.extend(Kind::operators()),
+                _ => kinds.push(Kind::from_str(name, false).ok()?),
             }
         }
         kinds.sort_unstable();
@@ -184,9 +148,9 @@ impl fmt::Display for Faults {
             Self::Flap => f.write_str("flap"),
             Self::Of(kinds) if kinds.is_empty() => f.write_str("none"),
             Self::Of(kinds) => {
-                let all = Kind::ALL.iter().all(|kind| kinds.contains(kind));
-                let others = kinds.iter().filter(|&kind| !all || !Kind::ALL.contains(kind));
-                let first = all.then_some("all");
+                let all = Kind::all().iter().all(|kind| kinds.contains(kind));
+                let others = kinds.iter().filter(|&kind| !all || !Kind::all().contains(kind));
+                let first = all.then(|| "all".to_owned());
                 let names: Vec<_> =
                     first.into_iter().chain(others.map(|kind| kind.name())).collect();
                 f.write_str(&names.join("+"))
@@ -207,9 +171,9 @@ mod tests {
         }
         assert_eq!(Faults::named("pauses+cuts+cuts"), Faults::named("cuts+pauses"));
         assert_eq!(Faults::named("earthquakes"), None);
-        let each: Vec<_> = Kind::ALL.into_iter().map(Kind::name).collect();
+        let each: Vec<_> = Kind::all().iter().map(|kind| kind.name()).collect();
         assert_eq!(Faults::named(&each.join("+")), Some(Faults::all()));
-        let others: Vec<_> = Kind::OPERATORS.into_iter().map(Kind::name).collect();
+        let others: Vec<_> = Kind::operators().iter().map(|kind| kind.name()).collect();
         assert_eq!(Faults::named(&others.join("+")), Faults::named("operators"));
         assert_eq!(Faults::named("all+"), None);
     }

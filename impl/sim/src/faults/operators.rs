@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use clap::ValueEnum;
+
 use super::{Blow, Fault, Kind, Stage};
 use crate::clock::Moment;
 use crate::random::Random;
@@ -21,7 +23,7 @@ pub(crate) const VOTERS: usize = 6;
 pub(crate) const DURATIONS: usize = 3;
 
 /// In which condition the node is that is to lead instead of the leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Condition {
     /// It can lead.
     Fit,
@@ -37,18 +39,6 @@ pub enum Condition {
     CutOff,
     /// There is no such node.
     Unknown,
-}
-
-impl Condition {
-    const ALL: [Self; 7] = [
-        Self::Fit,
-        Self::Frozen,
-        Self::Unfit,
-        Self::Stopped,
-        Self::Down,
-        Self::CutOff,
-        Self::Unknown,
-    ];
 }
 
 /// What a node is to be in the next list of members. If it is that already, it leaves.
@@ -69,7 +59,8 @@ pub(super) fn operated(kind: Kind, stage: Stage, random: &mut Random) -> Blow {
     let node = random.place(stage.nodes);
     match kind {
         Kind::Transfers => {
-            let other = Condition::ALL[random.place(Condition::ALL.len())];
+            let all = Condition::value_variants();
+            let other = all[random.place(all.len())];
             let condition = if random.chance(400) { Condition::Fit } else { other };
             Blow::Transfer(node, condition)
         }

@@ -1,9 +1,10 @@
 //! What must hold at every step. Names are those of the model's properties where the model has it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bellwether_core::protocol::quorum::Lists;
-use bellwether_core::protocol::{Birth, NodeId, Role};
+use bellwether_core::protocol::quorum::{Lists, Mark};
+use bellwether_core::protocol::{Birth, Members, NodeId, Role};
 
 use crate::clock::Moment;
 use crate::subject::{Granted, Says};
@@ -184,113 +185,67 @@ pub enum Answer {
     Refused,
 }
 
-/// Something that must hold.
-pub trait Invariant: Send {
-    /// Looks at what has happened.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong, in one sentence.
-    fn look(&mut self, view: View<'_>, fact: Fact) -> Result<(), String>;
+/// The memory of the invariants of a run.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// The place of the node that has led each epoch.
+    led_by: BTreeMap<u64, usize>,
+    /// The latest epoch of a leader, and its lists; its majorities must stand from then on.
+    stands: Option<(u64, NodeId, Lists)>,
+    /// The highest epoch that was led, and its leader.
+    highest: Option<(u64, NodeId)>,
+    /// The node to which each node has granted each epoch, with each disk that it has had.
+    granted: BTreeMap<(u64, usize, u64), NodeId>,
+    /// The list of each number, and the node that has known it first.
+    decided: BTreeMap<u64, (Members, NodeId)>,
+    /// The mark that the lists of each node had last, with each disk that it has had.
+    marks: BTreeMap<(usize, u64), Mark>,
+    /// The node that has said first that it leads each epoch.
+    said: BTreeMap<u64, NodeId>,
+    /// The highest token that each life of each node has seen.
+    tokens: BTreeMap<(usize, u64), u64>,
+    /// The token of the last write that the fence let pass.
+    written: u64,
+    /// The moment by which a node must tell of the latest mishap, if none has yet.
+    due: Option<Moment>,
+    /// The place of the first leader, and its epoch.
+    first: Option<(usize, Option<u64>)>,
 }
 
-type Make = fn() -> Box<dyn Invariant>;
+/// Nothing, or what is wrong, in one sentence.
+pub type Verdict = Result<(), String>;
 
-/// The invariants: a name, what it says, and how one is made.
-pub const ALL: &[(&str, &str, Make)] = &[
-    ("one-leader-per-epoch", "no two nodes ever lead in one epoch", || {
-        Box::<rules::OneLeaderPerEpoch>::default()
-    }),
-    (
-        "at-most-one-leader",
-        "at any instant of true time at most one node believes in a lease that is not over",
-        || Box::new(rules::AtMostOneLeader),
-    ),
-    (
-        "epochs-grow",
-        "behind every leader is a majority that has its epoch or a later one on disk, or no vote",
-        || Box::<rules::EpochsGrow>::default(),
-    ),
-    ("epochs-in-order", "each leader has a higher epoch than all before it", || {
-        Box::<rules::EpochsInOrder>::default()
-    }),
-    (
-        "grants-stand",
-        "a grant is durable before it is sent, and no epoch is granted to two nodes",
-        || Box::<rules::GrantsStand>::default(),
-    ),
-    ("lease-before-word", "a leader whose lease is over sends nothing as leader", || {
-        Box::new(rules::LeaseBeforeWord)
-    }),
-    (
-        "loss-before-word",
-        "a program knows that its node leads no longer before the node grants another epoch",
-        || Box::new(rules::LossBeforeWord),
-    ),
-    (
-        "one-list-per-number",
-        "no two nodes ever know two lists of members with one number as decided",
-        || Box::<rules::OneListPerNumber>::default(),
-    ),
-    (
-        "lists-grow",
-        "the lists of members of a node never become older, but with a lost disk",
-        || Box::<rules::ListsGrow>::default(),
-    ),
-    (
-        "pause-is-a-loss",
-        "a program whose process was paused leads no longer until the others can have heard of it",
-        || Box::new(rules::SilenceIsALoss::Pause),
-    ),
-    ("prepared-first", "no program leads before it has prepared itself", || {
-        Box::new(rules::PreparedFirst)
-    }),
-    (
-        "stalled-disk-is-a-loss",
-        "no program leads while its node can say nothing because of its disk",
-        || Box::new(rules::SilenceIsALoss::StalledDisk),
-    ),
-    (
-        "transfers-are-true",
-        "a transfer is done if the other node says that it leads, and not if the first leads on",
-        || Box::<rules::TransfersAreTrue>::default(),
-    ),
-    (
-        "transfers-work",
-        "a node that can take over does, and from one that cannot the leader leads on",
-        || Box::new(rules::TransfersWork),
-    ),
-    ("tokens-grow", "a grant has a higher token than each that its process has seen", || {
-        Box::<rules::TokensGrow>::default()
-    }),
-    ("fence-in-order", "the tokens of the writes that the fence lets pass never go back", || {
-        Box::<rules::FenceInOrder>::default()
-    }),
-    (
-        "problems-are-told",
-        "a node tells of each problem with the store in time, where nothing else happens",
-        || Box::<rules::ProblemsAreTold>::default(),
-    ),
-    ("first-leader-stays", "a leader that a majority hears is not deposed", || {
-        Box::<rules::FirstLeaderStays>::default()
-    }),
-    (
-        "settles",
-        "once all faults are over, all agree on one leader in time, and all vote by a decided list",
-        || Box::new(rules::Settles { highest: false }),
-    ),
-    (
-        "stabilises",
-        "once all faults are over, all nodes agree on the highest in time, and go on to",
-        || Box::new(rules::Settles { highest: true }),
-    ),
+/// Something that must hold: looks at what has happened.
+pub type Invariant = fn(&mut Memory, View<'_>, Fact) -> Verdict;
+
+/// The invariants with their names.
+pub const ALL: &[(&str, Invariant)] = &[
+    ("one-leader-per-epoch", rules::one_leader_per_epoch),
+    ("at-most-one-leader", rules::at_most_one_leader),
+    ("epochs-grow", rules::epochs_grow),
+    ("epochs-in-order", rules::epochs_in_order),
+    ("grants-stand", rules::grants_stand),
+    ("lease-before-word", rules::lease_before_word),
+    ("loss-before-word", rules::loss_before_word),
+    ("one-list-per-number", rules::one_list_per_number),
+    ("lists-grow", rules::lists_grow),
+    ("pause-is-a-loss", |_, view, fact| rules::silence_is_a_loss(view, fact, true)),
+    ("prepared-first", rules::prepared_first),
+    ("stalled-disk-is-a-loss", |_, view, fact| rules::silence_is_a_loss(view, fact, false)),
+    ("transfers-are-true", rules::transfers_are_true),
+    ("transfers-work", rules::transfers_work),
+    ("tokens-grow", rules::tokens_grow),
+    ("fence-in-order", rules::fence_in_order),
+    ("problems-are-told", rules::problems_are_told),
+    ("first-leader-stays", rules::first_leader_stays),
+    ("settles", |_, view, _| rules::settles(view, false)),
+    ("stabilises", |_, view, _| rules::settles(view, true)),
 ];
 
 /// The invariants with these names.
 #[must_use]
-pub fn named(names: &[&'static str]) -> Vec<(&'static str, Box<dyn Invariant>)> {
-    let wanted = ALL.iter().filter(|(name, ..)| names.contains(name));
-    wanted.map(|&(name, _, make)| (name, make())).collect()
+pub fn named(names: &[&str]) -> Vec<(&'static str, Invariant)> {
+    ALL.iter().filter(|(name, _)| names.contains(name)).copied().collect()
 }
 
 #[cfg(test)]

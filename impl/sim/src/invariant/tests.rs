@@ -5,7 +5,7 @@ use std::time::Duration;
 use bellwether_core::protocol::quorum::{Lists, Mark};
 use bellwether_core::protocol::{Birth, Epoch, Members, NodeId, Role};
 
-use super::{Answer, Face, Fact, Moment, Term, Terms, View, named};
+use super::{Answer, Face, Fact, Memory, Moment, Term, Terms, View, named};
 use crate::subject::{Granted, Says};
 
 fn id(number: u16) -> NodeId {
@@ -50,7 +50,7 @@ fn terms() -> Terms {
 
 /// What the invariant says to one fact after the other, each at its moment; the first complaint.
 fn says(name: &'static str, history: &[(u64, &[Face], Fact)]) -> Result<(), String> {
-    let mut invariants = named(&[name]);
+    let (invariants, mut memory) = (named(&[name]), Memory::default());
     assert_eq!(invariants.len(), 1, "{name}");
     let mut agreed: Option<(Moment, NodeId)> = None;
     history.iter().try_for_each(|&(at, nodes, fact)| {
@@ -59,7 +59,7 @@ fn says(name: &'static str, history: &[(u64, &[Face], Fact)]) -> Result<(), Stri
         let since = agreed.filter(|&(_, before)| Some(before) == leader);
         agreed = since.or(leader.map(|leader| (at, leader)));
         let view = View { at, nodes, agreed, terms: terms() };
-        invariants[0].1.look(view, fact)
+        invariants[0].1(&mut memory, view, fact)
     })
 }
 

@@ -16,72 +16,53 @@ use crate::wrong::Wrong;
 /// What is promised with every store, whatever happens to it.
 const ALWAYS: &[&str] = &["tokens-grow", "lease-before-word", "settles"];
 
-macro_rules! subjects {
-    ($(
-        $(#[$about:meta])*
-        $subject:ident, $name:literal, $stores:expr;
-    )+) => {$(
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug)]
-        pub struct $subject;
+/// The protocol with each store in turn, by the seed, and with one store.
+const NAMED: [(&str, &[Semantics]); 6] = [
+    ("lease", &[SQLITE, POSTGRES, REDIS, ETCD, KUBERNETES]),
+    ("lease-sqlite", &[SQLITE]),
+    ("lease-postgres", &[POSTGRES]),
+    ("lease-redis", &[REDIS]),
+    ("lease-etcd", &[ETCD]),
+    ("lease-kubernetes", &[KUBERNETES]),
+];
 
-        impl Subject for $subject {
-            const NAME: &'static str = $name;
-            const PERSISTS: bool = true;
-            const LEASES: bool = true;
-            const PROMISES: &'static [&'static [&'static str]] = &[OF_THE_MEMBER, ALWAYS];
-            const PROMISES_IN_PEACE: &'static [&'static str] = &[];
-            const STORES: &'static [Semantics] = $stores;
-            type Core = Core;
+/// The clients of a lease, at this place of the names.
+#[derive(Clone, Copy, Debug)]
+pub struct Lease<const PLACE: usize>;
 
-            fn config(_: &Members, id: NodeId, _: usize, _: Option<Wrong>) -> Config {
-                Config::Client(ClientConfig { id, store: STORE, durations: DURATIONS })
-            }
+impl<const PLACE: usize> Subject for Lease<PLACE> {
+    const NAME: &'static str = NAMED[PLACE].0;
+    const PROMISES: &'static [&'static [&'static str]] = &[OF_THE_MEMBER, ALWAYS];
+    const STORES: &'static [Semantics] = NAMED[PLACE].1;
+    type Core = Core;
 
-            fn question(message: &Message) -> Option<Message> {
-                Some(*message)
-            }
+    fn config(_: &Members, id: NodeId, _: usize, _: Option<Wrong>) -> Config {
+        Config::Client(ClientConfig { id, store: STORE, durations: DURATIONS })
+    }
 
-            fn answer(message: Message) -> Option<Message> {
-                Some(message)
-            }
+    fn question(message: &Message) -> Option<Message> {
+        Some(*message)
+    }
 
-            fn says(message: &Message) -> Says {
-                match message {
-                    Message::Write(token) => Says::Leads(token.get()),
-                    _ => Says::Other,
-                }
-            }
+    fn answer(message: Message) -> Option<Message> {
+        Some(message)
+    }
 
-            fn drift_ppm() -> i64 {
-                DRIFT_PPM
-            }
-
-            fn bound(_: usize, delay: Duration, _: usize) -> Duration {
-                bound(delay)
-            }
+    fn says(message: &Message) -> Says {
+        match message {
+            Message::Write(token) => Says::Leads(token.get()),
+            _ => Says::Other,
         }
-    )+};
-}
+    }
 
-subjects! {
-    /// Each store in turn, by the seed.
-    Lease, "lease", &[SQLITE, POSTGRES, REDIS, ETCD, KUBERNETES];
-    /// A file of SQLite.
-    LeaseSqlite, "lease-sqlite", &[SQLITE];
-    /// PostgreSQL.
-    LeasePostgres, "lease-postgres", &[POSTGRES];
-    /// Redis.
-    LeaseRedis, "lease-redis", &[REDIS];
-    /// Etcd.
-    LeaseEtcd, "lease-etcd", &[ETCD];
-    /// Kubernetes.
-    LeaseKubernetes, "lease-kubernetes", &[KUBERNETES];
-}
+    fn drift_ppm() -> i64 {
+        DRIFT_PPM
+    }
 
-/// A record that nobody renews is noticed within the time of a lease, and is then watched for as
-/// long; after the first grant of a store that had lost its record, nobody leads for as long. The
-/// first attempt may be in vain.
-fn bound(delay: Duration) -> Duration {
-    (DURATIONS.keep * 2 + LONGEST_BACKOFF + LIMIT + DURATIONS.retry + delay * 4) * 2
+    /// A record that nobody renews is noticed within the time of a lease, and is then watched for as
+    /// long; after the first grant of a store that had lost its record, nobody leads for as long.
+    /// The first attempt may be in vain.
+    fn bound(_: usize, delay: Duration, _: usize) -> Duration {
+        (DURATIONS.keep * 2 + LONGEST_BACKOFF + LIMIT + DURATIONS.retry + delay * 4) * 2
+    }
 }

@@ -14,8 +14,8 @@ use crate::wrong::Wrong;
 mod lease;
 mod quorum;
 
-pub use lease::{Lease, LeaseEtcd, LeaseKubernetes, LeasePostgres, LeaseRedis, LeaseSqlite};
-pub use quorum::{Quorum, QuorumDwell, QuorumPreemptive};
+pub use lease::Lease;
+pub use quorum::Quorum;
 
 /// What every member promises, whatever its protocol.
 const OF_THE_MEMBER: &[&str] = &["pause-is-a-loss", "prepared-first", "stalled-disk-is-a-loss"];
@@ -25,14 +25,14 @@ pub trait Subject: Send + Sync + 'static {
     /// What it is called in a [code](crate::code::Code).
     const NAME: &'static str;
     /// Whether the core makes anything durable.
-    const PERSISTS: bool;
+    const PERSISTS: bool = true;
     /// Whether a leader has a lease; without one it leads until it learns of another leader.
-    const LEASES: bool;
+    const LEASES: bool = true;
     /// The names of the [invariants](crate::invariant::ALL) that it promises whatever the faults.
     const PROMISES: &'static [&'static [&'static str]];
     /// The names of those that it promises if one other node than the leader flaps.
-    const PROMISES_IN_PEACE: &'static [&'static str];
-    /// Whether [operators](crate::faults::Kind::OPERATORS) have something to do: a leader can be
+    const PROMISES_IN_PEACE: &'static [&'static str] = &[];
+    /// Whether [operators](crate::faults::Kind::operators) have something to do: a leader can be
     /// asked to let another node lead, or for other members, and durations can be changed.
     const OPERATED: bool = false;
     /// The stores of which one grants the lease, chosen by the seed; none if nodes elect the leader.
@@ -144,7 +144,6 @@ impl Subject for Bully {
     const PERSISTS: bool = false;
     const LEASES: bool = false;
     const PROMISES: &'static [&'static [&'static str]] = &[OF_THE_MEMBER, &["stabilises"]];
-    const PROMISES_IN_PEACE: &'static [&'static str] = &[];
     type Core = bully::Bully;
 
     fn config(members: &Members, id: NodeId, _: usize, _: Option<Wrong>) -> bully::Config {
@@ -165,10 +164,8 @@ pub struct GarciaMolina;
 
 impl Subject for GarciaMolina {
     const NAME: &'static str = "garcia-molina";
-    const PERSISTS: bool = true;
     const LEASES: bool = false;
     const PROMISES: &'static [&'static [&'static str]] = &[OF_THE_MEMBER, &["stabilises"]];
-    const PROMISES_IN_PEACE: &'static [&'static str] = &[];
     type Core = garcia_molina::GarciaMolina;
 
     fn config(members: &Members, id: NodeId, _: usize, _: Option<Wrong>) -> garcia_molina::Config {
@@ -205,15 +202,15 @@ macro_rules! registry {
 }
 
 registry!(
-    Quorum,
-    QuorumPreemptive,
-    QuorumDwell,
+    Quorum<0>,
+    Quorum<1>,
+    Quorum<2>,
     Bully,
     GarciaMolina,
-    Lease,
-    LeaseSqlite,
-    LeasePostgres,
-    LeaseRedis,
-    LeaseEtcd,
-    LeaseKubernetes,
+    Lease<0>,
+    Lease<1>,
+    Lease<2>,
+    Lease<3>,
+    Lease<4>,
+    Lease<5>,
 );

@@ -96,7 +96,7 @@ impl<S: Subject> World<S> {
         }
         let before = store.recorded().cloned();
         let answer = store.answer(self.now, ask);
-        let (version, watches) = (store.version(), store.semantics.watches);
+        let (version, watches) = (store.version, store.semantics.watches);
         let is_news = watches && store.recorded() != before.as_ref();
         self.note(node, format_args!("is answered by the store: {answer:?}"));
         self.reply(node, life, &Mail::Reply { number, answer, version });

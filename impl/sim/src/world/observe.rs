@@ -94,7 +94,7 @@ impl<S: Subject> World<S> {
         };
         let believes = host.member.as_ref().map(Member::node);
         let core = believes.and_then(Node::core);
-        let lease = program.lease();
+        let lease = program.lease;
         let for_ever =
             || Term { epoch: program.epoch().map(Epoch::number), until: Moment(u64::MAX) };
         let face = Face {
@@ -106,8 +106,8 @@ impl<S: Subject> World<S> {
                 true => lease.map(lasts),
                 false => program.leads().then(for_ever),
             },
-            work: program.work().map(lasts),
-            prepared: !program.is_unprepared(),
+            work: program.work.map(lasts),
+            prepared: !program.unprepared,
             durable: host.disk.synced.as_ref().and_then(S::granted),
             lists: self.kept_lists(node),
             elected_by: host.elected_by.clone(),
@@ -178,8 +178,8 @@ impl<S: Subject> World<S> {
             agreed: self.agreed,
             terms: self.setting.terms,
         };
-        for (name, invariant) in &mut self.invariants {
-            if let Err(what) = invariant.look(view, fact)
+        for &(name, invariant) in &self.invariants {
+            if let Err(what) = invariant(&mut self.memory, view, fact)
                 && self.broken.is_none()
             {
                 self.broken = Some(Broken { invariant: name, at: self.now, what });

@@ -8,7 +8,6 @@ use bellwether_core::protocol::NodeId;
 use crate::clock::Moment;
 use crate::faults::{Blow, Fault, Hit, Point, Request, Target};
 use crate::host::Trap;
-use crate::network::Weather;
 use crate::random::Random;
 use crate::subject::Subject;
 use crate::wrong::Wrong;
@@ -26,9 +25,7 @@ impl<S: Subject> World<S> {
         let until = fault.until;
         match fault.blow {
             Blow::Cut(..) | Blow::Divide { .. } => self.links(&fault, true),
-            Blow::Weather { lost, doubled, slow } => {
-                self.network.weather.push(Weather { fault: place, lost, doubled, slow });
-            }
+            Blow::Weather(weather) => self.network.weather.push((place, weather)),
             Blow::Pause(target) => {
                 let node = self.find(target);
                 if self.hosts[node].member.is_some() {
@@ -91,9 +88,7 @@ impl<S: Subject> World<S> {
             {
                 self.links(&self.setting.plan[place].1.clone(), false);
             }
-            (Blow::Weather { .. }, _) => {
-                self.network.weather.retain(|weather| weather.fault != place);
-            }
+            (Blow::Weather(_), _) => self.network.weather.retain(|&(fault, _)| fault != place),
             (Blow::Pause(_), Some((node, life))) if self.hosts[node].life == life => {
                 self.resume(node);
             }

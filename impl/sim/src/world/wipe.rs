@@ -5,8 +5,6 @@
 //! second leader, and of one whose first voters have all lost it not even that. So a node loses its
 //! disk only if the others can go on without what was on it, whichever lists of members they have.
 
-use std::cmp::Reverse;
-
 use bellwether_core::member::Event;
 use bellwether_core::protocol::quorum::{Lists, Mark};
 use bellwether_core::protocol::{Birth, Core as _, Members, NodeId, Request};
@@ -65,7 +63,7 @@ impl<S: Subject> World<S> {
 
     /// All messages that have left a node and are not handled, with their senders.
     fn under_way(&self) -> impl Iterator<Item = (NodeId, &MessageOf<S>)> {
-        let flying = self.queue.iter().filter_map(|Reverse(entry)| match &entry.what {
+        let flying = self.queue.values().filter_map(|what| match what {
             Happening::Arrives { from, message, .. } => Some((*from, message)),
             _ => None,
         });

@@ -60,7 +60,7 @@ impl Source {
         }
         let Sections { file, mut protocols, .. } = self.sections()?;
         let node = file.node().ok();
-        let section: LeaseSection = 
+        let section: LeaseSection =
             self.section::<Lease>(LeaseSection::default(), protocols.remove(Lease::NAME))?;
         if node.is_none() && section.files.differ() {
             return Err(Error::NoNode);

@@ -171,10 +171,3 @@ fn servers_are_a_host_and_a_port() {
         assert!(problem.contains("HOST:PORT"), "{problem}");
     }
 }
-
-#[test]
-fn times_are_rounded_up_to_seconds() {
-    for (milliseconds, seconds) in [(0, 1), (1, 1), (1_000, 1), (1_001, 2), (10_000, 10)] {
-        assert_eq!(whole_seconds(Duration::from_millis(milliseconds)), seconds);
-    }
-}

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bellwether_core::store::{Settings, StoreError, StoreResult};
+use bellwether_core::store::{Settings, StoreResult};
 use tokio::time::Instant;
 use zeroize::Zeroizing;
 
@@ -13,6 +13,7 @@ use crate::http_client::{Client, Server};
 use crate::private_file;
 use crate::secret;
 use crate::tls::Certificates;
+use crate::values::unfit;
 
 /// Where Kubernetes puts what a pod needs to ask the API server.
 pub(super) const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -214,17 +215,12 @@ impl Token {
     }
 }
 
-fn unfit(problem: String, remedy: &str) -> StoreError {
-    StoreError::Misconfigured { problem, remedy: remedy.to_owned() }
-}
-
 /// The address that Kubernetes gives to each pod.
 fn in_cluster(variable: impl Fn(&str) -> Option<String>) -> StoreResult<String> {
     let said = (variable("KUBERNETES_SERVICE_HOST"), variable("KUBERNETES_SERVICE_PORT"));
     let (Some(host), Some(port)) = said else {
         let problem = "this is no pod of Kubernetes: KUBERNETES_SERVICE_HOST and \
-                       KUBERNETES_SERVICE_PORT are not set"
-            .to_owned();
+                       KUBERNETES_SERVICE_PORT are not set";
         return Err(unfit(problem, NO_POD));
     };
     let v6 = host.contains(':') && !host.starts_with('[');

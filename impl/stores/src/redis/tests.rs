@@ -1,10 +1,11 @@
 use std::path::Path;
+use std::sync::Arc;
 
 use rcgen::{CertifiedKey, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ServerConfig, crypto, version};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 

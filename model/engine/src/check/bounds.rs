@@ -6,11 +6,13 @@
 //! longest path is found backwards, each component after those that can be reached from it.
 
 mod tally;
+mod until;
 mod world;
 
 pub use tally::Tally;
 pub(super) use tally::gains;
-pub use world::{Bounds, Line, Until, bounds};
+pub use until::Until;
+pub use world::{Bounds, Line, bounds};
 pub(super) use world::{THE_MOST, UNBOUNDED};
 
 use super::liveness::Lasso;

@@ -1,19 +1,18 @@
 //! From a world and its properties to verdicts.
 
-use super::exact::{DiskError, Exact, Goal, Graph, Saved, SearchError, SearchOptions};
+use super::exact::{Exact, Goal, Graph, Saved};
 use super::liveness::{self, Lasso};
+use super::search::{MOST_QUESTIONS, PropertyQuery, search};
 use super::{
-    Counterexample, Counts, Decision, Disk, Engine, Event, Growth, Limits, Options, Phase,
-    Progress, Reason, Report, Simulation, Unfinished, Verdict, Watch, peak_rss_bytes, reference,
-    several, simulation,
+    CheckError, Counterexample, Decision, Distributed, Engine, Event, Growth, Options, Phase,
+    Progress, Reason, Report, Verdict, Watch, peak_rss_bytes, reference, several, simulation,
 };
 use crate::property::{self, Kind, Liveness, Property, Temporal};
-use crate::space::{ActionId, Answers};
+use crate::space::ActionId;
 use crate::world::packed::Packed;
-use crate::world::{Condition, World, WorldError};
+use crate::world::{Condition, World};
 use serde_json::Value;
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Decides every one of `properties` in `world`, telling `on_event` of violations as they are
@@ -54,43 +53,6 @@ pub fn decide_distributed(
     decide_by(world, properties, &options, Some(distributed), on_event)
 }
 
-/// A search of whole states by workers that may be in several processes, built of
-/// [parts](super::exact::parts).
-pub trait Distributed: Send + Sync {
-    /// Returns the number of processes that search together.
-    fn processes(&self) -> usize;
-
-    /// Searches `space` as planned, and gives it back with what was found. All processes find the
-    /// same, and the same as [`Exact::search`].
-    ///
-    /// # Errors
-    /// If there are no threads, if the processes do not search together, or if what is on the disk
-    /// is no such search.
-    fn search(
-        &self,
-        space: Box<Packed>,
-        plan: Plan<'_>,
-    ) -> Result<(Exact, Box<Packed>), SearchError>;
-}
-
-/// The plan of a search in several processes.
-pub struct Plan<'a> {
-    /// The limits at which the search gives up.
-    pub limits: Limits,
-    /// The number of workers in each process.
-    pub workers: usize,
-    /// The description of what is searched, so that all search the same, and go on with the same.
-    pub of: Value,
-    /// The disk on which the search is saved. Each process has a folder in this one.
-    pub disk: Option<&'a Disk>,
-    /// The properties, each with the state that violates it.
-    pub violations: &'a [(&'static str, Goal)],
-    /// Whether the search stops at the end of the level of the first violation.
-    pub first: bool,
-    /// The function that is told of violations, and now and then how far the search is.
-    pub on_event: &'a mut (dyn FnMut(Event) + Send),
-}
-
 /// Decides with the states searched as the options say, or `by` what is none of the engines here.
 fn decide_by(
     world: &World,
@@ -112,25 +74,11 @@ fn decide_by(
     if let Some(most) = options.all {
         several::find(world, &mut found.decisions, most, options, started, on_event)?;
     }
-    let Findings { counts, cut_short, unfinished, trouble, bounds_met, .. } = found;
-    let Findings { decisions, simulation, resumed_after, growth, .. } = found;
     Ok(Report {
-        world: Arc::new(world.clone()),
-        engine: options.engine,
-        threads: options.threads,
         processes: by.map_or(1, Distributed::processes),
-        counts,
         elapsed: started.elapsed(),
         peak_rss_bytes: peak_rss_bytes(),
-        cut_short,
-        unfinished,
-        trouble,
-        resumed_after,
-        growth,
-        bounds_met,
-        simulation,
-        decisions,
-        shown: Vec::new(),
+        ..found
     })
 }
 
@@ -163,9 +111,6 @@ fn can_be_decided(
     Ok(())
 }
 
-/// How many questions there may be: a bit each, besides the world's own.
-pub(super) const MOST_QUESTIONS: usize = Answers::BITS as usize - 1;
-
 /// What the engine finds.
 fn found(
     world: &World,
@@ -173,7 +118,7 @@ fn found(
     options: &Options,
     by: Option<&dyn Distributed>,
     on_event: &mut (dyn FnMut(Event) + Send),
-) -> Result<Findings, CheckError> {
+) -> Result<Report, CheckError> {
     Ok(match options.engine {
         Engine::Exact | Engine::Dataflow => exact(world, properties, options, by, on_event)?,
         Engine::Simulation => simulation::search(world, properties, options, on_event)?,
@@ -189,7 +134,7 @@ fn found(
                 if ours.unfinished.is_none() && !same {
                     return Err(CheckError::Disagreement { engine, exact, reference });
                 }
-                found.fill_liveness(ours.decisions);
+                fill_liveness(&mut found.decisions, ours.decisions);
             }
             found
         }
@@ -207,26 +152,11 @@ fn again(event: Event) -> Event {
     }
 }
 
-/// What a search found.
-pub(super) struct Findings {
-    pub(super) counts: Counts,
-    pub(super) cut_short: Option<Reason>,
-    pub(super) unfinished: Option<Unfinished>,
-    pub(super) trouble: Option<String>,
-    pub(super) bounds_met: Vec<String>,
-    pub(super) decisions: Vec<Decision>,
-    pub(super) simulation: Option<Simulation>,
-    pub(super) resumed_after: Option<usize>,
-    pub(super) growth: Vec<Growth>,
-}
-
-impl Findings {
-    /// Takes over the verdicts on liveness, which stateright does not give.
-    fn fill_liveness(&mut self, decisions: Vec<Decision>) {
-        for (ours, theirs) in self.decisions.iter_mut().zip(decisions) {
-            if ours.property.kind() == Kind::Liveness {
-                *ours = theirs;
-            }
+/// Takes over the verdicts on liveness, which stateright does not give.
+fn fill_liveness(decisions: &mut [Decision], exact: Vec<Decision>) {
+    for (ours, theirs) in decisions.iter_mut().zip(exact) {
+        if ours.property.kind() == Kind::Liveness {
+            *ours = theirs;
         }
     }
 }
@@ -237,7 +167,7 @@ fn exact(
     options: &Options,
     by: Option<&dyn Distributed>,
     on_event: &mut (dyn FnMut(Event) + Send),
-) -> Result<Findings, CheckError> {
+) -> Result<Report, CheckError> {
     let mut questions = Vec::new();
     let asked: Vec<_> = properties.iter().map(|p| PropertyQuery::new(p, &mut questions)).collect();
     let violations: Vec<_> = asked.iter().filter_map(PropertyQuery::violation).collect();
@@ -279,17 +209,16 @@ fn exact(
         saved.into_iter().for_each(Saved::clear);
     }
     let (bounds_met, decisions) = (space.bounds_met(), decided.into_iter().flatten().collect());
-    let simulation = None;
-    Ok(Findings {
+    Ok(Report {
         counts,
         cut_short,
         unfinished,
         trouble,
         bounds_met,
         decisions,
-        simulation,
         resumed_after,
         growth,
+        ..Report::of(world, options)
     })
 }
 
@@ -304,29 +233,6 @@ fn growth(exact: &Exact, space: &Packed) -> Vec<Growth> {
 /// Why liveness is not decided, if the engine has no graph.
 fn without_graph(options: &Options) -> Option<Reason> {
     (options.engine == Engine::Dataflow).then_some(Reason::NotInDataflow)
-}
-
-/// Searches a space, as the options say, and gives it back.
-pub(super) fn search(
-    mut space: Box<Packed>,
-    edges: bool,
-    violations: &[(&'static str, Goal)],
-    options: &Options,
-    by: Option<&dyn Distributed>,
-    identity: impl Fn() -> Value,
-    on_event: &mut (dyn FnMut(Event) + Send),
-) -> Result<(Exact, Box<Packed>), CheckError> {
-    let Options { limits, threads, first, .. } = *options;
-    let found = if let Some(distributed) = by {
-        let (disk, of, workers) = (options.disk.as_ref(), identity(), threads);
-        distributed.search(space, Plan { limits, workers, of, disk, violations, first, on_event })
-    } else {
-        let disk = options.disk.as_ref().map(|disk| (disk, identity()));
-        let search_options =
-            SearchOptions { limits, edges, threads, violations, first, disk, on_event };
-        Exact::search(&mut *space, search_options).map(|exact| (exact, space))
-    };
-    found.map_err(|error| CheckError::of(threads, error))
 }
 
 /// What is searched: a search of anything else is another one. With the states it saves the answers
@@ -368,45 +274,6 @@ fn on_states(
         Some(verdict(asked.property, exact.reaches(goal), shown, missing))
     };
     asked.iter().map(decide).collect()
-}
-
-/// A property whose conditions are questions, known by their bits in the answers.
-pub(super) struct PropertyQuery<'p> {
-    property: &'p Property,
-    pub(super) temporal: Temporal<u32>,
-    premise: Option<u32>,
-}
-
-impl<'p> PropertyQuery<'p> {
-    pub(super) fn new(property: &'p Property, questions: &mut Vec<Condition>) -> Self {
-        let mut ask = |condition: Condition| {
-            // Many properties have one premise.
-            let known = questions.iter().position(|question| question.is(&condition));
-            let at = known.unwrap_or_else(|| {
-                questions.push(condition);
-                questions.len() - 1
-            });
-            // Bit 0 is the world's own.
-            at as u32 + 1
-        };
-        let premise = property.premise.clone().map(|(_, premise)| ask(premise));
-        PropertyQuery { property, temporal: property.temporal.clone().map(ask), premise }
-    }
-
-    /// The state to look for: a violation, or for reachability an example.
-    fn goal(&self) -> Option<Goal> {
-        match self.temporal {
-            Temporal::Always(question) => Some(Goal { question, answer: false }),
-            Temporal::Reachable(question) => Some(Goal { question, answer: true }),
-            Temporal::Liveness(_) => None,
-        }
-    }
-
-    /// The state that violates it, if one does.
-    fn violation(&self) -> Option<(&'static str, Goal)> {
-        let safety = self.property.kind() == Kind::Safety;
-        Some((self.property.name, self.goal()?)).filter(|_| safety)
-    }
 }
 
 /// What keeps a search from deciding.
@@ -478,22 +345,27 @@ fn on_graph(
     let missing: Vec<_> = asked.iter().map(|asked| Missing::of(&exact, asked, None)).collect();
     let struck = struck.filter(|_| exact.leaves_boundary());
     let mut lasts = None;
-    let mut known = KnownGraph::Search(exact);
+    let has_violation = |decided: &[Option<Decision>]| decided.iter().any(is_violated);
+    let is_over = stopped.is_some() || first && has_violation(decided);
+    let graph = if is_over { None } else { exact.graph(space) };
     for (at, asked) in asked.iter().enumerate() {
         let Temporal::Liveness(formula) = asked.temporal else { continue };
-        if first && decided.iter().any(is_violated) {
+        if first && has_violation(decided) {
             stopped = stopped.or(Some(Reason::FirstViolation));
         }
         let mut found = None;
-        if stopped.is_none() {
-            let lasso = known.violation(asked.property.name, formula, space, watch);
+        if let (None, Some(graph)) = (stopped, &graph) {
+            let lasso = violation(graph, asked.property.name, formula, watch);
             found = lasso.unwrap_or_else(|reason| {
                 stopped = Some(reason);
                 None
             });
         }
-        if let (None, None, Some(struck), None) = (&found, stopped, struck, lasts) {
-            match known.some_lasts(struck, space, watch) {
+        if let (None, None, Some(struck), None, Some(graph)) =
+            (&found, stopped, struck, lasts, &graph)
+        {
+            let has_struck = |at| graph.answers(at) & (1 << struck) != 0;
+            match liveness::some_lasts(graph, has_struck, watch) {
                 Ok(found) => lasts = Some(found),
                 Err(reason) => stopped = Some(reason),
             }
@@ -509,146 +381,18 @@ fn on_graph(
     stopped
 }
 
-/// What is known of the graph.
-enum KnownGraph<'s> {
-    /// It has not been asked for.
-    Search(Exact),
-    /// Its transitions are kept.
-    Kept(Graph<'s>),
-    /// It cannot be had.
-    Nothing,
-}
-
-impl<'s> KnownGraph<'s> {
-    /// A fair execution that violates `formula`.
-    fn violation(
-        &mut self,
-        name: &'static str,
-        formula: Liveness<u32>,
-        space: &'s Packed,
-        watch: &mut Watch<'_>,
-    ) -> Result<Option<Lasso<ActionId>>, Reason> {
-        watch.begin(Phase::Liveness(name))?;
-        let Some(graph) = self.graph(space) else { return Ok(None) };
-        let holds = |question: u32| move |number: u32| graph.answers(number) & (1 << question) != 0;
-        let lasso = liveness::violation(graph, &formula.map(holds), watch)?;
-        if let Some(lasso) = &lasso {
-            watch.violated(name, Some(lasso.stem.len()));
-        }
-        Ok(lasso)
+/// A fair execution that violates `formula`.
+fn violation(
+    graph: &Graph<'_>,
+    name: &'static str,
+    formula: Liveness<u32>,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Lasso<ActionId>>, Reason> {
+    watch.begin(Phase::Liveness(name))?;
+    let holds = |question: u32| move |number: u32| graph.answers(number) & (1 << question) != 0;
+    let lasso = liveness::violation(graph, &formula.map(holds), watch)?;
+    if let Some(lasso) = &lasso {
+        watch.violated(name, Some(lasso.stem.len()));
     }
-
-    /// Whether a fair execution stays within the bounds, and in the end where `question` is
-    /// answered with yes.
-    fn some_lasts(
-        &mut self,
-        question: u32,
-        space: &'s Packed,
-        watch: &mut Watch<'_>,
-    ) -> Result<bool, Reason> {
-        let Some(graph) = self.graph(space) else { return Ok(false) };
-        liveness::some_lasts(graph, |at| graph.answers(at) & (1 << question) != 0, watch)
-    }
-
-    /// The graph, if it can be had.
-    fn graph(&mut self, space: &'s Packed) -> Option<&Graph<'s>> {
-        *self = match std::mem::replace(self, KnownGraph::Nothing) {
-            KnownGraph::Search(exact) => {
-                exact.graph(space).map_or(KnownGraph::Nothing, KnownGraph::Kept)
-            }
-            known => known,
-        };
-        match self {
-            KnownGraph::Kept(graph) => Some(graph),
-            KnownGraph::Search(_) | KnownGraph::Nothing => None,
-        }
-    }
-}
-
-/// The reason why a check gives no report.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckError {
-    /// Nothing is asked: a run that checks nothing is an error.
-    #[error("no property was asked for, so nothing would be checked")]
-    NothingAsked,
-    /// The world is too large to be searched.
-    #[error(transparent)]
-    World(#[from] WorldError),
-    /// The engine dataflow is not among those of the engine.
-    #[error(
-        "the engine dataflow is a program of its own; use 'cargo run --release -p \
-         bellwether-dataflow -- check', with the same flags but for --engine"
-    )]
-    NoDataflow,
-    /// The program has no engine of stateright: the feature `stateright` of this package was left
-    /// out.
-    #[error(
-        "this program was built without the engine {engine}; use --engine exact, or build it with \
-         the feature 'stateright' of bellwether-tool"
-    )]
-    NoStateright {
-        /// The engine that was asked for.
-        engine: Engine,
-    },
-    /// Only liveness is asked: a [distributed](decide_distributed) search would search all
-    /// states and decide nothing.
-    #[error(
-        "a dataflow does not decide liveness, and nothing else is asked; use bellwether-model for \
-         it, or ask for other properties too"
-    )]
-    OnlyLiveness,
-    /// Several counterexamples are asked for, and the engine looks for one.
-    #[error(
-        "only --engine exact looks for several counterexamples, and in memory; leave --all out"
-    )]
-    OnlyExactFindsSeveral,
-    /// So much is asked that the answers have no place beside each state.
-    #[error(
-        "the properties ask {asked} questions of each state, and there is room for {most}; ask for \
-         some of them, and then for the others"
-    )]
-    TooMuchAsked {
-        /// The number of questions.
-        asked: usize,
-        /// The largest number that there can be.
-        most: usize,
-    },
-    /// The system gives no threads.
-    #[error("cannot search with {threads} threads: {error}; try fewer with --threads")]
-    Threads {
-        /// The number of threads that was asked for.
-        threads: usize,
-        /// The message of the system.
-        error: String,
-    },
-    /// The files on the disk are not of this search, or the disk refuses.
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-    /// The processes of a [distributed](decide_distributed) search do not search together.
-    #[error(transparent)]
-    Apart(Box<dyn std::error::Error + Send + Sync>),
-    /// Two searches of one world must reach the same states.
-    #[error(
-        "the engines disagree: exact counts {}/{} states (distinct/generated), {engine} {}/{}; \
-         this is a bug in one of them, please report it with this command line",
-        .exact.distinct, .exact.generated, .reference.distinct, .reference.generated
-    )]
-    Disagreement {
-        /// The engine that disagrees with the exact one.
-        engine: Engine,
-        /// The counts of the exact engine.
-        exact: Counts,
-        /// The counts of the other engine.
-        reference: Counts,
-    },
-}
-
-impl CheckError {
-    pub(super) fn of(threads: usize, error: SearchError) -> Self {
-        match error {
-            SearchError::Threads(error) => CheckError::Threads { threads, error },
-            SearchError::Disk(error) => CheckError::Disk(error),
-            SearchError::Apart(error) => CheckError::Apart(error),
-        }
-    }
+    Ok(lasso)
 }

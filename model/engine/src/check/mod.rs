@@ -11,11 +11,13 @@ pub mod liveness;
 mod caveat;
 mod certificate;
 mod decide;
+mod error;
 #[cfg(feature = "stateright")]
 pub mod model;
 #[cfg_attr(not(feature = "stateright"), path = "no_reference.rs")]
 mod reference;
 mod report;
+mod search;
 mod several;
 mod simulation;
 
@@ -29,9 +31,12 @@ pub use bellwether_search::{
 };
 pub use caveat::{AppliedCaveat, Caveat};
 pub use certificate::{CertificateError, Certified, certify};
-pub use decide::{CheckError, Distributed, Plan, check, decide_distributed};
-pub use report::{Counterexample, Decision, Distinct, Report, Several, Verdict, holds_within};
-pub use simulation::Simulation;
+pub use decide::{check, decide_distributed};
+pub use error::CheckError;
+pub use report::{
+    Counterexample, Decision, Distinct, Report, Several, Simulation, Verdict, holds_within,
+};
+pub use search::{Distributed, Plan};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -83,9 +88,7 @@ pub struct Options {
     pub seed: u64,
     /// The largest number of steps that a random walk takes.
     pub depth: usize,
-    /// The disk on which the exact engine puts what has no place in memory, and on which it and the
-    /// engine dataflow save a search. The exact engine then decides liveness on transitions that it
-    /// computes anew.
+    /// The disk on which the exact engine and the engine dataflow save a search.
     pub disk: Option<Disk>,
     /// How many [different counterexamples](Several) to each property are looked for at most, by
     /// the exact engine in memory; if not said, any shortest one is enough.

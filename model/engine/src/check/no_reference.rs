@@ -1,7 +1,6 @@
 //! In the place of stateright's searches, where the feature `stateright` is left out.
 
-use super::decide::Findings;
-use super::{CheckError, Event, Options};
+use super::{CheckError, Event, Options, Report};
 use crate::property::Property;
 use crate::world::World;
 
@@ -11,6 +10,6 @@ pub(super) fn search(
     _: &[Property],
     options: &Options,
     _: &mut (dyn FnMut(Event) + Send),
-) -> Result<Findings, CheckError> {
+) -> Result<Report, CheckError> {
     Err(CheckError::NoStateright { engine: options.engine })
 }

@@ -7,10 +7,9 @@
 //! the search was complete, and are not always heeded, so ours are watched from outside.
 
 use super::Verdict;
-use super::decide::Findings;
 use super::model::{Model, SLOTS, named};
 use super::{CheckError, Counterexample, Counts, Decision, Engine, Event, Options};
-use super::{Phase, Progress, Reason};
+use super::{Phase, Progress, Reason, Report};
 use crate::property::{Kind, Property, Temporal};
 use crate::world::{Action, Condition, World};
 use stateright::{Checker, HasDiscoveries, Model as _};
@@ -27,7 +26,7 @@ pub(super) fn search(
     properties: &[Property],
     options: &Options,
     on_event: &mut (dyn FnMut(Event) + Send),
-) -> Result<Findings, CheckError> {
+) -> Result<Report, CheckError> {
     // A property that never fails, so that the search goes through every state.
     let exhaust = ("every state is searched", Temporal::Always(None));
     // Liveness is decided on the state graph, with its premises.
@@ -67,17 +66,7 @@ pub(super) fn search(
     });
     let decisions = decisions.collect();
     let counts = outcome.counts;
-    Ok(Findings {
-        counts,
-        cut_short,
-        unfinished: None,
-        trouble: None,
-        bounds_met,
-        decisions,
-        simulation: None,
-        resumed_after: None,
-        growth: Vec::new(),
-    })
+    Ok(Report { counts, cut_short, bounds_met, decisions, ..Report::of(world, options) })
 }
 
 /// What keeps a complete search from deciding, within the bounds.

@@ -1,9 +1,10 @@
 //! What a check found.
 
-use super::{Counts, Engine, Growth, Reason, Simulation, Unfinished};
+use super::{Counts, Engine, Growth, Options, Reason, Unfinished};
 use crate::expression::Expression;
 use crate::property::{self, Kind, Property};
 use crate::trace::{Shows, Step, Trace};
+use crate::world::swarm::Taken;
 use crate::world::{Action, Budget, Faults, Recovers, Timed, World};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -47,6 +48,38 @@ pub struct Report {
     pub decisions: Vec<Decision>,
     /// The expressions whose values are shown along counterexamples.
     pub shown: Vec<Expression>,
+}
+
+/// The result of random walks: what they met.
+#[derive(Clone, Debug, Serialize)]
+pub struct Simulation {
+    /// The number of walks.
+    pub walks: u64,
+    /// The number of steps that the walks took in all.
+    pub steps: u64,
+    /// The number of steps of the longest walk.
+    pub longest: u64,
+    /// The largest number of steps that a walk was to take.
+    pub depth: usize,
+    /// The seed of the walks.
+    pub seed: u64,
+    /// The number of different states that the walks met, as an estimate.
+    pub about_states: u64,
+    /// The number of times that each kind of action happened to a process in each role.
+    pub actions: Taken,
+    /// The number of walks that looked in which each rule decided a step: another value of it would
+    /// have made the step another one.
+    pub rules: std::collections::BTreeMap<String, u64>,
+    /// The number of walks that looked which rules decide.
+    pub looked: u64,
+}
+
+impl Simulation {
+    /// Returns the rules that decided no step of the walks that looked.
+    #[must_use]
+    pub fn rules_not_met(&self) -> Vec<&str> {
+        self.rules.iter().filter(|(_, walks)| **walks == 0).map(|(rule, _)| &**rule).collect()
+    }
 }
 
 /// The verdict on a property: whether it holds.
@@ -210,6 +243,28 @@ impl Distinct {
 }
 
 impl Report {
+    /// Returns the report on a check of `world` that has found nothing.
+    pub(super) fn of(world: &World, options: &Options) -> Report {
+        Report {
+            world: Arc::new(world.clone()),
+            engine: options.engine,
+            threads: options.threads,
+            processes: 1,
+            counts: Counts::default(),
+            elapsed: Duration::ZERO,
+            peak_rss_bytes: None,
+            cut_short: None,
+            unfinished: None,
+            growth: Vec::new(),
+            bounds_met: Vec::new(),
+            trouble: None,
+            resumed_after: None,
+            simulation: None,
+            decisions: Vec::new(),
+            shown: Vec::new(),
+        }
+    }
+
     /// Returns the names of the properties for which a symmetry was not made use of, because they
     /// ask for what it changes.
     #[must_use]
@@ -287,6 +342,9 @@ pub(super) fn world_entries<M: SerializeMap>(map: &mut M, world: &World) -> Resu
     let timing = TimingView { kind: scenario.timing.kind(), timed: scenario.timing.timed() };
     map.serialize_entry("timing", &timing)?;
     map.serialize_entry("start", &scenario.start)?;
+    if !scenario.down.is_empty() {
+        map.serialize_entry("down", &scenario.down)?;
+    }
     map.serialize_entry("capacity", &scenario.capacity)
 }
 

@@ -10,10 +10,10 @@
 //! asked for executions that have no others, the smaller sets first. The faults of an execution
 //! never become fewer, so it stays among those from some moment on.
 
-use super::decide::{MOST_QUESTIONS, PropertyQuery, search};
 use super::exact::Graph;
 use super::liveness::{self, Lasso};
 use super::rows::{OUTSIDE, Rows};
+use super::search::{MOST_QUESTIONS, PropertyQuery, search};
 use super::{
     CheckError, Counterexample, Decision, Distinct, Event, Limits, Options, Phase, Progress,
     Reason, Several, Verdict, Watch,

@@ -4,15 +4,13 @@
 //! all threads, and what they found is put together in the order of their numbers. So with a limit
 //! on steps, or none, the same is found with any number of threads.
 
-use super::decide::Findings;
 use super::{
     CheckError, Counterexample, Counts, Decision, Event, Limits, Options, Phase, Progress, Reason,
-    Verdict,
+    Report, Simulation, Verdict,
 };
 use crate::property::{Kind, Property, Temporal};
-use crate::world::swarm::{Coverage, Goal, Plan, Sketch, Swarm, Taken, Walk};
+use crate::world::swarm::{Coverage, Goal, Plan, Sketch, Swarm, Walk};
 use crate::world::{Action, World};
-use serde::Serialize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -26,38 +24,6 @@ const ROUND: u64 = 32;
 
 /// One walk of so many looks which rules decide its steps.
 const ONE_LOOKS_OF: u64 = 32;
-
-/// The result of random walks: what they met.
-#[derive(Clone, Debug, Serialize)]
-pub struct Simulation {
-    /// The number of walks.
-    pub walks: u64,
-    /// The number of steps that the walks took in all.
-    pub steps: u64,
-    /// The number of steps of the longest walk.
-    pub longest: u64,
-    /// The largest number of steps that a walk was to take.
-    pub depth: usize,
-    /// The seed of the walks.
-    pub seed: u64,
-    /// The number of different states that the walks met, as an estimate.
-    pub about_states: u64,
-    /// The number of times that each kind of action happened to a process in each role.
-    pub actions: Taken,
-    /// The number of walks that looked in which each rule decided a step: another value of it would
-    /// have made the step another one.
-    pub rules: std::collections::BTreeMap<String, u64>,
-    /// The number of walks that looked which rules decide.
-    pub looked: u64,
-}
-
-impl Simulation {
-    /// Returns the rules that decided no step of the walks that looked.
-    #[must_use]
-    pub fn rules_not_met(&self) -> Vec<&str> {
-        self.rules.iter().filter(|(_, walks)| **walks == 0).map(|(rule, _)| &**rule).collect()
-    }
-}
 
 /// What the walks have found so far.
 struct WalkTotals {
@@ -114,7 +80,7 @@ pub(super) fn search(
     properties: &[Property],
     options: &Options,
     on_event: &mut (dyn FnMut(Event) + Send),
-) -> Result<Findings, CheckError> {
+) -> Result<Report, CheckError> {
     let goals: Vec<_> = properties.iter().filter_map(goal).collect();
     let none_found = vec![None; goals.len()];
     let swarm = Swarm::new(world, goals);
@@ -165,7 +131,7 @@ pub(super) fn search(
         }
         debug_assert!(whole, "a round ends early for a limit only");
     };
-    Ok(found(properties, options, &swarm, totals, cut_short))
+    Ok(found(world, properties, options, &swarm, totals, cut_short))
 }
 
 /// How many steps are taken at most. No more walks are: some worlds have walks without a step.
@@ -217,12 +183,13 @@ fn round(
 }
 
 fn found(
+    world: &World,
     properties: &[Property],
     options: &Options,
     swarm: &Swarm<'_>,
     totals: WalkTotals,
     cut_short: Option<Reason>,
-) -> Findings {
+) -> Report {
     let mut paths = totals.found.into_iter().enumerate();
     let decide = |property: &Property| {
         let path = goal(property).and_then(|_| paths.next()).and_then(|(at, path)| {
@@ -253,15 +220,12 @@ fn found(
         rules,
         looked,
     };
-    Findings {
+    Report {
         counts,
         cut_short,
-        unfinished: None,
-        trouble: None,
         bounds_met: swarm.bounds_met(),
         decisions,
         simulation: Some(simulation),
-        resumed_after: None,
-        growth: Vec::new(),
+        ..Report::of(world, options)
     }
 }

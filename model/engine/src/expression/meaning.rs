@@ -5,10 +5,9 @@
 use super::ExpressionError;
 use super::read::{Node, Quantifier, Sign, What};
 use crate::machine::Timer;
-use crate::trace::DOWN;
 use crate::words::instead_of;
 use crate::world::swarm::Random;
-use crate::world::{Faults, Scenario, State, World};
+use crate::world::{DOWN, Faults, Scenario, State, World};
 use serde_json::Value;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,13 +8,14 @@ mod registry;
 mod typed;
 pub mod value;
 
-pub use registry::{AnyProtocol, Entry, Registry, UnknownProtocol, VariantRow};
-pub use typed::{machine, machine_of};
+pub use crate::protocol::Observation;
+pub use registry::{AnyProtocol, Registry, UnknownProtocol, VariantRow};
+pub use typed::{Entry, machine, machine_of};
 pub use value::{Message, Process, Shape, Stable, Timer};
 
 use crate::protocol::{
     Duration, Effects as TypedEffects, Elects, Envelope, Id, Ids, Misfit, Protocol, RuleError,
-    Said, Seen, Timers, Unused, Wait,
+    Said, Timers, Unused, Wait,
 };
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -96,26 +97,8 @@ pub struct Local {
     pub run_out: Timers,
 }
 
-/// A moment of the world, as an omniscient observer sees it.
-#[derive(Clone, Copy)]
-pub struct Observation<'a> {
-    /// The part of the moment that has the same type for every protocol.
-    pub seen: Seen<'a>,
-    /// The volatile state of each process.
-    pub processes: &'a [Process],
-    /// What each process has on stable storage.
-    pub stable: &'a [Stable],
-    /// The messages in flight.
-    pub flight: &'a [Envelope],
-}
-
-impl Observation<'_> {
-    /// Returns the same moment as it would be if no process were paused.
-    #[must_use]
-    pub fn without_pauses(&self) -> Self {
-        Observation { seen: self.seen.without_pauses(), ..*self }
-    }
-}
+/// A judgement of one state of a protocol whose types are not known.
+pub type OwnJudge = Arc<dyn Fn(&dyn DynProtocol, &Observation<'_>) -> bool + Send + Sync>;
 
 /// What the rules of a protocol say of one timer.
 #[derive(Clone, Copy, Debug)]

@@ -1,17 +1,14 @@
 //! Protocols by name.
 
-use super::{DynProtocol, machine_of};
-use crate::property::{self, Property};
-use crate::protocol::{self, Duration, Group, Protocol, Rule, RuleError};
+use super::{DynProtocol, OwnJudge};
+use crate::protocol::{Duration, Durations, Property, Rule, RuleError};
 use crate::words::instead_of;
-use crate::world::Durations;
 use serde_json::Value;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// A protocol whose types are not known.
 pub trait AnyProtocol: Sync {
-    /// Returns the [name](Protocol::NAME) of the protocol.
+    /// Returns the [name](crate::protocol::Protocol::NAME) of the protocol.
     fn name(&self) -> &'static str;
 
     /// Returns what the protocol is, in half a sentence.
@@ -20,37 +17,36 @@ pub trait AnyProtocol: Sync {
     /// Returns the named variants; the first is the default.
     fn variants(&self) -> Vec<VariantRow>;
 
-    /// Returns the [rules](protocol::rules) in which the variants differ.
+    /// Returns the [rules](crate::protocol::rules) in which the variants differ.
     fn rule_rows(&self) -> Vec<Rule>;
 
     /// Returns the names of the rules of which each process may have its
-    /// [own](protocol::Options::own) value.
+    /// [own](crate::protocol::Options::own) value.
     fn own_rules(&self) -> &'static [&'static str];
 
-    /// Returns the [durations](protocol::durations) that the protocol's timers take in a timed
-    /// world.
+    /// Returns the [durations](crate::protocol::durations) that the protocol's timers take in a
+    /// timed world.
     fn durations(&self) -> Vec<&'static Duration>;
 
-    /// Returns whether states that differ only by a [symmetry](protocol::Options::canonicalize) can
-    /// be one.
+    /// Returns whether states that differ only by a
+    /// [symmetry](crate::protocol::Options::canonicalize) can be one.
     fn canonicalizes(&self) -> bool;
 
-    /// Returns the durations that are [enough](protocol::enough) for the default rules.
+    /// Returns the durations that are [enough](crate::protocol::enough) for the default rules.
     fn enough(&self) -> Vec<(&'static str, u8)>;
 
     /// Returns the number of ticks after a crash within which every process
-    /// [agrees](protocol::Options::agrees_within), if the protocol says.
+    /// [agrees](crate::protocol::Options::agrees_within), if the protocol says.
     fn agrees_within(&self, durations: &Durations, delay: u8) -> Option<u8>;
 
-    /// Returns the number of [services](protocol::Services).
+    /// Returns the number of [services](crate::protocol::Services).
     fn services(&self) -> usize;
 
-    /// Returns the properties that any world can be asked for, and those that only a timed world
-    /// can.
-    fn properties(&self) -> (Vec<Property>, Vec<Property>);
+    /// Returns the properties that only worlds of this protocol can be asked for.
+    fn own_properties(&self) -> Vec<Property<OwnJudge>>;
 
     /// Returns the usual properties that the protocol [promises in no
-    /// world](protocol::Options::not_promised).
+    /// world](crate::protocol::Options::not_promised).
     fn not_promised(&self) -> &'static [&'static str];
 
     /// Returns the rules of the variant of this name, or of the default one, with single rules
@@ -83,86 +79,6 @@ pub struct VariantRow {
     pub source: &'static str,
     /// The rules as JSON.
     pub rules: Value,
-}
-
-/// A protocol as it stands in a [`Registry`].
-pub struct Entry<P>(PhantomData<fn() -> P>);
-
-impl<P: Protocol> Entry<P> {
-    /// The entry of this protocol in a registry.
-    pub const NEW: Self = Entry(PhantomData);
-}
-
-impl<P: Protocol> AnyProtocol for Entry<P> {
-    fn name(&self) -> &'static str {
-        P::NAME
-    }
-
-    fn summary(&self) -> &'static str {
-        P::SUMMARY
-    }
-
-    fn variants(&self) -> Vec<VariantRow> {
-        let row = |variant: &protocol::Variant<P>| {
-            let protocol::Variant { name, source, rules } = *variant;
-            VariantRow { name, source, rules: serde_json::to_value(rules).unwrap_or_default() }
-        };
-        P::VARIANTS.iter().map(row).collect()
-    }
-
-    fn rule_rows(&self) -> Vec<Rule> {
-        protocol::rules::<P>()
-    }
-
-    fn own_rules(&self) -> &'static [&'static str] {
-        P::OPTIONS.own
-    }
-
-    fn durations(&self) -> Vec<&'static Duration> {
-        protocol::durations::<P>()
-    }
-
-    fn enough(&self) -> Vec<(&'static str, u8)> {
-        protocol::enough::<P>()
-    }
-
-    fn agrees_within(&self, durations: &Durations, delay: u8) -> Option<u8> {
-        P::OPTIONS.agrees_within.and_then(|within| within(durations, delay))
-    }
-
-    fn canonicalizes(&self) -> bool {
-        P::OPTIONS.canonicalize.is_some()
-    }
-
-    fn services(&self) -> usize {
-        P::OPTIONS.services.count
-    }
-
-    fn properties(&self) -> (Vec<Property>, Vec<Property>) {
-        (property::all::<P>(), property::timed())
-    }
-
-    fn not_promised(&self) -> &'static [&'static str] {
-        P::OPTIONS.not_promised
-    }
-
-    fn rules(
-        &self,
-        variant: Option<&str>,
-        overrides: &[(String, String)],
-    ) -> Result<Arc<dyn DynProtocol>, RuleError> {
-        let name = variant.or(P::VARIANTS.first().map(|variant| variant.name));
-        let usual: P = protocol::variant(name.unwrap_or_default(), &[])?;
-        Group::of(usual, overrides).map(machine_of)
-    }
-
-    fn read(&self, rules: &Value) -> Result<Arc<dyn DynProtocol>, serde_json::Error> {
-        Group::<P>::read(rules).map(machine_of)
-    }
-
-    fn most(&self) -> usize {
-        P::OPTIONS.most
-    }
 }
 
 /// The protocols that a command line knows, in the order in which it lists them.

@@ -1,16 +1,20 @@
 //! From a protocol with types of its own to a [`DynProtocol`].
 
 use super::value::{Processes, Values};
-use super::{AnyProtocol, DynProtocol, Effect, Effects, Entry, Event, Local, Message, Observation};
-use super::{Process, Shape, Stable, Timer, TimerRules, typed_effects};
+use super::{
+    AnyProtocol, DynProtocol, Effect, Effects, Event, Local, Message, Observation, OwnJudge,
+    Process, Shape, Stable, Timer, TimerRules, VariantRow, typed_effects,
+};
 use crate::protocol::{
-    self, Effect as TypedEffect, Effects as TypedEffects, Elects, Envelope, Everything, Group, Id,
-    Ids, Misfit, Protocol, RuleError, Said, TimerRow, Unused, View,
+    self, Duration, Durations, Effect as TypedEffect, Effects as TypedEffects, Elects, Envelope,
+    Everything, Group, Id, Ids, Judge, Misfit, Property, Protocol, Rule, RuleError, Said, TimerRow,
+    Unused, View,
 };
 use serde_json::Value;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Returns the protocol with these rules, which every process follows, as the engine sees it.
@@ -66,6 +70,95 @@ fn timer_rules<P: Protocol>(rules: &P, timer: Timer, row: &TimerRow<P>) -> Timer
         periodic: row.periodic.is_some(),
         time_out: row.is_time_out(rules),
     }
+}
+
+/// A protocol as it stands in a [`Registry`](super::Registry).
+pub struct Entry<P>(PhantomData<fn() -> P>);
+
+impl<P: Protocol> Entry<P> {
+    /// The entry of this protocol in a registry.
+    pub const NEW: Self = Entry(PhantomData);
+}
+
+impl<P: Protocol> AnyProtocol for Entry<P> {
+    fn name(&self) -> &'static str {
+        P::NAME
+    }
+
+    fn summary(&self) -> &'static str {
+        P::SUMMARY
+    }
+
+    fn variants(&self) -> Vec<VariantRow> {
+        let row = |variant: &protocol::Variant<P>| {
+            let protocol::Variant { name, source, rules } = *variant;
+            VariantRow { name, source, rules: serde_json::to_value(rules).unwrap_or_default() }
+        };
+        P::VARIANTS.iter().map(row).collect()
+    }
+
+    fn rule_rows(&self) -> Vec<Rule> {
+        protocol::rules::<P>()
+    }
+
+    fn own_rules(&self) -> &'static [&'static str] {
+        P::OPTIONS.own
+    }
+
+    fn durations(&self) -> Vec<&'static Duration> {
+        protocol::durations::<P>()
+    }
+
+    fn enough(&self) -> Vec<(&'static str, u8)> {
+        protocol::enough::<P>()
+    }
+
+    fn agrees_within(&self, durations: &Durations, delay: u8) -> Option<u8> {
+        P::OPTIONS.agrees_within.and_then(|within| within(durations, delay))
+    }
+
+    fn canonicalizes(&self) -> bool {
+        P::OPTIONS.canonicalize.is_some()
+    }
+
+    fn services(&self) -> usize {
+        P::OPTIONS.services.count
+    }
+
+    fn own_properties(&self) -> Vec<Property<OwnJudge>> {
+        P::PROPERTIES.iter().map(|own| own.map(own_judge::<P>)).collect()
+    }
+
+    fn not_promised(&self) -> &'static [&'static str] {
+        P::OPTIONS.not_promised
+    }
+
+    fn rules(
+        &self,
+        variant: Option<&str>,
+        overrides: &[(String, String)],
+    ) -> Result<Arc<dyn DynProtocol>, RuleError> {
+        let name = variant.or(P::VARIANTS.first().map(|variant| variant.name));
+        let usual: P = protocol::variant(name.unwrap_or_default(), &[])?;
+        Group::of(usual, overrides).map(machine_of)
+    }
+
+    fn read(&self, rules: &Value) -> Result<Arc<dyn DynProtocol>, serde_json::Error> {
+        Group::<P>::read(rules).map(machine_of)
+    }
+
+    fn most(&self) -> usize {
+        P::OPTIONS.most
+    }
+}
+
+/// The judgement of a state of a world of this protocol. It panics in a world of another.
+fn own_judge<P: Protocol>(judge: Judge<P>) -> OwnJudge {
+    Arc::new(move |machine, observed| {
+        let group = machine.group().downcast_ref::<Group<P>>();
+        let group = group.expect("what only one protocol is asked, its worlds are");
+        judge(group.usual(), &View::of(observed).of_group(group))
+    })
 }
 
 struct Typed<P: Protocol> {

@@ -335,6 +335,27 @@ impl Timer {
     }
 }
 
+impl Timers {
+    /// Returns whether `timer` is in the set.
+    #[inline]
+    #[must_use]
+    pub fn has(self, timer: Timer) -> bool {
+        self.has_place(timer.place())
+    }
+
+    /// Returns the set with `timer`.
+    #[must_use]
+    pub fn and(self, timer: Timer) -> Timers {
+        self.with_place(timer.place())
+    }
+
+    /// Returns the set without `timer`.
+    #[must_use]
+    pub fn but(self, timer: Timer) -> Timers {
+        self.without_place(timer.place())
+    }
+}
+
 impl PartialEq for Timer {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -384,16 +405,16 @@ impl Shape {
     /// Returns the shape of the states of a protocol.
     #[must_use]
     pub fn of<P: Protocol>() -> &'static Shape {
-        let entry = |(place, row): (usize, &crate::protocol::TimerRow<P>)| TimerEntry {
-            place,
-            label: label(&row.timer).to_lowercase(),
-            plain: plain(&row.timer),
-            json: serde_json::to_value(row.timer).unwrap_or_default(),
-            outcome: row.outcome,
-        };
-        only::<P, Shape>(|| Shape {
-            timers: P::TIMERS.iter().enumerate().map(entry).collect(),
-            services: P::OPTIONS.services.count,
+        only::<P, Shape>(|| {
+            let rows = P::TIMERS.iter().enumerate();
+            let timers = rows.map(|(place, row)| TimerEntry {
+                place,
+                label: label(&row.timer).to_lowercase(),
+                plain: plain(&row.timer),
+                json: serde_json::to_value(row.timer).unwrap_or_default(),
+                outcome: row.outcome,
+            });
+            Shape { timers: timers.collect(), services: P::OPTIONS.services.count }
         })
     }
 

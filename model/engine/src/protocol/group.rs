@@ -5,7 +5,7 @@
 //! What is said of the whole group, such as which process is to be elected, or how properties read
 //! what all have in common, follows from the usual rules.
 
-use super::{Id, MAX_NODES, Protocol, RuleError, with_rule};
+use super::{Id, Protocol, RuleError, split_ids, with_rule};
 use crate::words;
 use serde_json::{Map, Value};
 
@@ -157,28 +157,6 @@ fn fields<P: Protocol>(rules: &P) -> Map<String, Value> {
     }
 }
 
-/// Splits what is said of some processes, such as `1,2:guard`, into their ids and what it is; what
-/// has no ids before it is said of all.
-///
-/// # Errors
-/// What stands before the colon instead of ids, in words.
-pub fn split_ids(text: &str) -> Result<(Vec<Id>, &str), String> {
-    let Some((ids, rest)) = text.split_once(':') else { return Ok((Vec::new(), text)) };
-    Ok((read_ids(ids)?, rest.trim()))
-}
-
-/// Reads the ids of some processes, such as `1,2`.
-///
-/// # Errors
-/// What stands there instead, in words.
-pub fn read_ids(text: &str) -> Result<Vec<Id>, String> {
-    let id = |id: &str| {
-        let wrong = |_| format!("'{id}' is not an id; give ids from 1 to {MAX_NODES}, as in 1,2");
-        id.trim().parse::<Id>().map_err(wrong)
-    };
-    text.split(',').map(id).collect()
-}
-
 fn addressed(rule: &str) -> Result<(Vec<Id>, &str), RuleError> {
     let wrong = |reason| RuleError::Process { rule: rule.to_owned(), reason };
     split_ids(rule).map_err(wrong)
@@ -195,20 +173,4 @@ fn may_differ<P: Protocol>(rule: &str) -> Result<(), RuleError> {
         known => format!("each process may have its own of: {}", known.join(", ")),
     };
     Err(RuleError::OfAll { protocol: P::NAME, rule: rule.to_owned(), instead })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_said_of_some_processes_begins_with_their_ids() {
-        let ids = |numbers: &[usize]| numbers.iter().map(|&n| Id::at(n - 1)).collect::<Vec<_>>();
-        assert_eq!(split_ids("guard"), Ok((Vec::new(), "guard")));
-        assert_eq!(split_ids("2:guard"), Ok((ids(&[2]), "guard")));
-        assert_eq!(split_ids("1, 3:guard"), Ok((ids(&[1, 3]), "guard")));
-        for wrong in ["0:guard", ":guard", "x:guard", "1,:guard", "129:guard", "1-2:guard"] {
-            assert!(split_ids(wrong).is_err(), "{wrong}");
-        }
-    }
 }

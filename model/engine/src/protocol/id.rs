@@ -260,6 +260,16 @@ impl FromIterator<Id> for Ids {
     }
 }
 
+/// The ids with commas between them, as they are typed.
+impl fmt::Display for Ids {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, id) in self.iter().enumerate() {
+            write!(f, "{}{id}", if at > 0 { "," } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Debug for Ids {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter()).finish()
@@ -284,6 +294,28 @@ impl<'de> Deserialize<'de> for Ids {
     }
 }
 
+/// Splits what is said of some processes, such as `1,2:guard`, into their ids and what it is; what
+/// has no ids before it is said of all.
+///
+/// # Errors
+/// What stands before the colon instead of ids, in words.
+pub fn split_ids(text: &str) -> Result<(Vec<Id>, &str), String> {
+    let Some((ids, rest)) = text.split_once(':') else { return Ok((Vec::new(), text)) };
+    Ok((read_ids(ids)?, rest.trim()))
+}
+
+/// Reads the ids of some processes, such as `1,2`.
+///
+/// # Errors
+/// What stands there instead, in words.
+pub fn read_ids(text: &str) -> Result<Vec<Id>, String> {
+    let id = |id: &str| {
+        let wrong = |_| format!("'{id}' is not an id; give ids from 1 to {MAX_NODES}, as in 1,2");
+        id.trim().parse::<Id>().map_err(wrong)
+    };
+    text.split(',').map(id).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,6 +334,17 @@ mod tests {
         let mut hasher = FxHasher::default();
         of.hash(&mut hasher);
         hasher.finish()
+    }
+
+    #[test]
+    fn what_is_said_of_some_processes_begins_with_their_ids() {
+        let ids = |numbers: &[usize]| numbers.iter().map(|&n| Id::at(n - 1)).collect::<Vec<_>>();
+        assert_eq!(split_ids("guard"), Ok((Vec::new(), "guard")));
+        assert_eq!(split_ids("2:guard"), Ok((ids(&[2]), "guard")));
+        assert_eq!(split_ids("1, 3:guard"), Ok((ids(&[1, 3]), "guard")));
+        for wrong in ["0:guard", ":guard", "x:guard", "1,:guard", "129:guard", "1-2:guard"] {
+            assert!(split_ids(wrong).is_err(), "{wrong}");
+        }
     }
 
     proptest! {

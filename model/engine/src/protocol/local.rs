@@ -1,7 +1,6 @@
 //! What a process sees of itself while it handles one event, and the effects it causes.
 
-use super::{Id, Protocol, row};
-use crate::machine::Timer;
+use super::{Id, Protocol, Timers, row};
 use smallvec::SmallVec;
 
 /// One effect of a step, in the order in which the process caused it.
@@ -40,87 +39,6 @@ pub struct Said {
     pub reason: Option<&'static str>,
     /// The reason why the process ignores the message that arrives; `None` if it does not.
     pub ignored: Option<&'static str>,
-}
-
-/// The largest number of timers that a protocol can have.
-pub const MAX_TIMERS: usize = 16;
-
-/// A set of a protocol's timers, such as those that are armed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Timers(u16);
-
-impl Timers {
-    /// The set of no timer.
-    pub const NONE: Timers = Timers(0);
-
-    fn bit<P: Protocol>(timer: P::Timer) -> u16 {
-        1 << Self::place::<P>(timer)
-    }
-
-    /// Returns the place of `timer` among the protocol's timers.
-    ///
-    /// # Panics
-    /// If the protocol has no row for it.
-    #[must_use]
-    pub fn place<P: Protocol>(timer: P::Timer) -> usize {
-        let place = P::TIMERS.iter().position(|row| row.timer == timer);
-        place.expect("Protocol::TIMERS has a row for every timer")
-    }
-
-    /// Returns whether no timer is in the set.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Returns whether `timer` is in the set.
-    #[must_use]
-    pub fn contains<P: Protocol>(self, timer: P::Timer) -> bool {
-        self.0 & Self::bit::<P>(timer) != 0
-    }
-
-    /// Returns the set with `timer`.
-    #[must_use]
-    pub fn with<P: Protocol>(self, timer: P::Timer) -> Timers {
-        Timers(self.0 | Self::bit::<P>(timer))
-    }
-
-    /// Returns the set without `timer`.
-    #[must_use]
-    pub fn without<P: Protocol>(self, timer: P::Timer) -> Timers {
-        Timers(self.0 & !Self::bit::<P>(timer))
-    }
-
-    /// Whether the timer at this place among the protocol's timers is in the set.
-    #[inline]
-    pub(crate) fn has_place(self, place: usize) -> bool {
-        self.0 & 1 << place != 0
-    }
-
-    /// Returns whether `timer` is in the set.
-    #[inline]
-    #[must_use]
-    pub fn has(self, timer: Timer) -> bool {
-        self.has_place(timer.place())
-    }
-
-    /// Returns the set with `timer`.
-    #[must_use]
-    pub fn and(self, timer: Timer) -> Timers {
-        Timers(self.0 | 1 << timer.place())
-    }
-
-    /// Returns the set without `timer`.
-    #[must_use]
-    pub fn but(self, timer: Timer) -> Timers {
-        Timers(self.0 & !(1 << timer.place()))
-    }
-
-    /// Returns the timers in the set, in the protocol's order.
-    pub fn iter<P: Protocol>(self) -> impl Iterator<Item = P::Timer> {
-        let rows = P::TIMERS.iter().enumerate();
-        rows.filter(move |(at, _)| self.has_place(*at)).map(|(_, row)| row.timer)
-    }
 }
 
 /// One process during one step: its state, which it may change, the effects it causes, and what it
@@ -300,6 +218,12 @@ impl<'a, P: Protocol> Local<'a, P> {
     #[must_use]
     pub fn timers(&self) -> Timers {
         self.timers
+    }
+
+    /// Returns whether `timer` is armed.
+    #[must_use]
+    pub fn armed(&self, timer: P::Timer) -> bool {
+        self.timers.contains::<P>(timer)
     }
 
     /// Returns whether `timer` is armed and has run out by its own clock, though it has not

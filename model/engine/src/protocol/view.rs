@@ -2,7 +2,7 @@
 //! with perfect timing, a timer has waited long enough; a process never sees it.
 
 use super::{Group, Id, Ids, MAX_TIMERS, Protocol, Timers};
-use crate::machine::{Message, Observation};
+use crate::machine::{Message, Process, Stable};
 use std::ops::Deref;
 
 /// A message in flight.
@@ -56,6 +56,27 @@ impl Seen<'_> {
     #[must_use]
     pub fn without_pauses(&self) -> Self {
         Seen { paused: Ids::NONE, ..*self }
+    }
+}
+
+/// A moment of a world of a protocol whose types are not known, as an omniscient observer sees it.
+#[derive(Clone, Copy)]
+pub struct Observation<'a> {
+    /// The part of the moment that has the same type for every protocol.
+    pub seen: Seen<'a>,
+    /// The volatile state of each process.
+    pub processes: &'a [Process],
+    /// What each process has on stable storage.
+    pub stable: &'a [Stable],
+    /// The messages in flight.
+    pub flight: &'a [Envelope],
+}
+
+impl Observation<'_> {
+    /// Returns the same moment as it would be if no process were paused.
+    #[must_use]
+    pub fn without_pauses(&self) -> Self {
+        Observation { seen: self.seen.without_pauses(), ..*self }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Traces as files: one JSON object a line, the header first.
 
-use super::{FORMAT, Header, Step, Trace, wrong};
+use super::{FORMAT, Header, Noted, Step, Trace, wrong};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
 
@@ -70,7 +70,7 @@ impl Trace {
             let steps = steps.len();
             return Err(TraceError::Truncated { after, steps });
         }
-        Ok(Trace { header, steps, noted: super::Noted::default() })
+        Ok(Trace { header, steps, noted: Noted::default() })
     }
 }
 

@@ -2,7 +2,8 @@
 //! know.
 
 use super::{
-    Event, FORMAT, Fate, Flight, Header, Lifeline, Sent, Shows, Step, Trace, TraceError, wrong,
+    Event, FORMAT, Fate, Flight, Header, Lifeline, Noted, Sent, Shows, Step, Trace, TraceError,
+    Variable, wrong,
 };
 use crate::machine::{AnyProtocol, DynProtocol, Effect, Entry, Timer};
 use crate::protocol::{Id, Protocol};
@@ -361,30 +362,7 @@ pub fn describe(world: &World, state: &State, action: &Action) -> String {
     format!("{}\n\n{after:?}", lines.join("\n"))
 }
 
-/// A variable of a process that a step has changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variable {
-    /// The name of the variable.
-    pub name: String,
-    /// What it was before.
-    pub before: String,
-    /// What it is afterwards.
-    pub after: String,
-}
-
-/// The variables that each step of an execution has changed. They stand in no file: where a trace
-/// was read, there are none. So two traces do not differ in them.
-#[derive(Clone, Debug, Default)]
-pub struct Noted(Vec<Vec<Variable>>);
-
 impl Noted {
-    /// Returns the variables that the step with this number has changed, as far as that is known.
-    #[must_use]
-    pub fn in_step(&self, seq: usize) -> &[Variable] {
-        let known = seq.checked_sub(1).and_then(|at| self.0.get(at));
-        known.map_or(&[], Vec::as_slice)
-    }
-
     /// Notes the next step, in which a process acted, if one did.
     fn note(&mut self, before: &State, after: &State, node: Option<Id>) {
         let mut changed = Vec::new();
@@ -395,15 +373,6 @@ impl Noted {
         self.0.push(changed);
     }
 }
-
-/// They are beside what a trace says.
-impl PartialEq for Noted {
-    fn eq(&self, _: &Noted) -> bool {
-        true
-    }
-}
-
-impl Eq for Noted {}
 
 /// Collects where two values differ, in the parts of structures by their names.
 fn differ(name: &str, before: &Value, after: &Value, changed: &mut Vec<Variable>) {

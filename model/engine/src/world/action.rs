@@ -14,7 +14,7 @@
 //! often it is possible. Only a message without a largest delay is owed as elsewhere.
 
 use super::clock::Clock;
-use super::{DeliveryFairness, Envelope, Heals, Outcome, Recovers, State, World};
+use super::{DeliveryFairness, Envelope, Heals, Recovers, State, World};
 use crate::machine::{Effect, Timer};
 use crate::protocol::Id;
 use crate::space::Fairness;
@@ -204,9 +204,9 @@ impl World {
         if let Action::Lose(e) = *action {
             return vec![Action::Deliver(e)];
         }
-        let Outcome { actor, effects, .. } = self.apply(state, action);
-        let Some(id) = actor else { return Vec::new() };
-        let anew = effects.iter().flat_map(|effect| match *effect {
+        let outcome = self.apply(state, action);
+        let Some(id) = outcome.actor else { return Vec::new() };
+        let anew = outcome.effects.iter().flat_map(|effect| match *effect {
             Effect::Arm(timer) | Effect::Cancel(timer) => [Some(timer), None],
             Effect::ArmSince { timer, since } => [Some(timer), Some(since)],
             Effect::Send { .. } | Effect::Persist(_) => [None, None],

@@ -1,7 +1,7 @@
 //! What is asked of one state.
 
 use super::{Budget, State, World};
-use crate::protocol::{Judge, Protocol, View};
+use crate::machine::OwnJudge;
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub enum Condition {
     /// A condition that is asked of every protocol.
     World(fn(&World, &State) -> bool),
     /// A condition that is asked of one protocol alone.
-    Own(Arc<AnyJudge>),
+    Own(OwnJudge),
     /// A condition that was made while the program runs.
     Made {
         /// The function that judges a state.
@@ -26,16 +26,6 @@ pub enum Condition {
 type AnyJudge = dyn Fn(&World, &State) -> bool + Send + Sync;
 
 impl Condition {
-    /// Returns the condition on the states of this protocol. It panics in a world of another.
-    #[must_use]
-    pub fn own<P: Protocol>(judge: Judge<P>) -> Condition {
-        Condition::Own(Arc::new(move |world, state| {
-            let group =
-                world.group::<P>().expect("what only one protocol is asked, its worlds are");
-            judge(group.usual(), &View::of(&world.view(state)).of_group(group))
-        }))
-    }
-
     /// Whether both are one condition; of two that were made apart this says no.
     #[must_use]
     pub(crate) fn is(&self, other: &Condition) -> bool {
@@ -66,7 +56,8 @@ impl Condition {
     pub fn holds(&self, world: &World, state: &State) -> bool {
         match self {
             Condition::World(condition) => condition(world, state),
-            Condition::Own(judge) | Condition::Made { judge, .. } => judge(world, state),
+            Condition::Own(judge) => judge(&*world.machine, &world.view(state)),
+            Condition::Made { judge, .. } => judge(world, state),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Why a world cannot be, each with what to do about it.
 
-use super::timed::{Delay, MAX_TICKS};
+use super::delay::{Delay, MAX_TICKS};
 use crate::protocol::{Id, MAX_NODES, Misfit};
 
 /// The reason why a world cannot be.
@@ -51,6 +51,14 @@ pub enum WorldError {
         id: Id,
         /// The number of processes that elect.
         nodes: usize,
+    },
+    /// A process that does not exist, or never crashes, is down at the beginning.
+    #[error("--down {id}: only the processes 1 to {most} can be down; give some of them")]
+    NeverDown {
+        /// The process.
+        id: Id,
+        /// The number of processes that may crash.
+        most: usize,
     },
     /// A process that does not exist has a duration of its own.
     #[error("--{name} {id}={ticks}: there are only the ids 1 to {processes}; give one of them")]

@@ -2,8 +2,8 @@
 //! may be longer on their way than on others.
 
 use super::WorldError;
-use super::state::Places;
-use super::timed::{Delay, MAX_TICKS};
+use super::delay::{Delay, MAX_TICKS};
+use super::places::Places;
 use crate::protocol::{Id, Ids, MAX_NODES, MAX_SEARCHED};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -11,36 +11,40 @@ mod action;
 mod boundary;
 mod clock;
 mod condition;
+mod delay;
 mod error;
 mod links;
 mod network;
 mod next;
 pub mod packed;
+mod places;
 mod scenario;
 mod state;
 mod step;
 pub mod swarm;
+mod time;
 mod timed;
 
 pub use crate::machine::{Effect, Effects, Message, Process, Stable, Timer};
-pub use crate::protocol::Envelope;
+pub use crate::protocol::{Durations, Envelope};
 pub use action::{Action, Ways};
 pub use boundary::{Boundary, Exceeded};
-pub use clock::TooEarly;
 pub use condition::Condition;
+pub use delay::{Delay, MAX_TICKS};
 pub use error::WorldError;
 pub use links::{AbsentLinks, SlowLinks};
 pub use scenario::{
     Budget, DeliveryFairness, Faults, Heals, Network, Recovers, Scenario, Start, Symmetry, Timing,
 };
-pub use state::State;
+pub use state::{DOWN, State};
 pub use step::Outcome;
-pub use timed::{Delay, Drift, Durations, MAX_TICKS, Timed};
+pub use time::TooEarly;
+pub use timed::{Drift, Timed};
 
 use crate::machine::{DynProtocol, TimerRules, machine};
 use crate::protocol::{Belief, Group, Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol};
 use clock::Clock;
-use state::Places;
+use places::Places;
 use std::fmt;
 use std::sync::Arc;
 
@@ -117,12 +121,17 @@ impl World {
         ranking.sort_by_key(|&id| machine.rank(id));
         let (ranking, leads_initially) = (ranking.into(), Ids::NONE);
         let mut world = World { machine, scenario, clock, unreachable, ranking, leads_initially };
+        if let Some(id) = scenario.down.iter().find(|&id| !world.crashable().any(|one| one == id)) {
+            return Err(WorldError::NeverDown { id, most: world.crashable().count() });
+        }
+        // Those that are down now have led and followed like the others.
+        world.scenario.down = Ids::NONE;
         let initial = world.initial();
-        let leads = |id: &Id| initial.belief(*id) == Some(Belief::Leads);
-        world.leads_initially = initial.members().filter(leads).collect();
+        world.leads_initially = initial.members().filter(|&id| initial.leads(id)).collect();
         if scenario.start == Start::Converged && !world.machine.own().is_empty() {
             world.has_converged(&initial)?;
         }
+        world.scenario.down = scenario.down;
         Ok(world)
     }
 
@@ -193,11 +202,12 @@ impl World {
         self.scenario.nodes + self.services()
     }
 
-    /// Returns how many crashes there can be at most, whatever the budget: each process that may
-    /// crash does so once, and again after each recovery.
+    /// Returns how many crashes there can be at most, whatever the budget: each process that is up
+    /// and may crash does so once, and again after each recovery.
     #[must_use]
     pub fn most_crashes(&self) -> usize {
-        self.crashable().count() + usize::from(self.scenario.faults.recoveries)
+        let up = self.crashable().filter(|&id| !self.scenario.down.contains(id)).count();
+        up + usize::from(self.scenario.faults.recoveries)
     }
 
     /// The ids of those that may crash, ascending.

@@ -1,11 +1,11 @@
 //! What can happen next in a state: enumerated here, and nowhere else. The list of actions takes it
 //! from here, and so does the [packed](super::packed) search, which looks up what follows.
 
-use super::clock::Due;
 use super::network::deliverable;
+use super::time::Due;
 use super::{Action, Heals, Recovers, State, Ways, World};
 use crate::machine::{Observation, Timer};
-use crate::protocol::Id;
+use crate::protocol::{Belief, Id};
 use std::convert::Infallible;
 
 /// Something that can happen. How the messages are found that may arrive next, each taker knows:
@@ -49,7 +49,7 @@ impl World {
                 take(Next::One(Action::Crash(id)))?;
             }
         }
-        if spent.recoveries < may.recoveries {
+        if spent.recoveries < may.recoveries && self.lets_recover(state) {
             for id in self.ids().filter(|&id| !state.up(id)) {
                 take(Next::One(Action::Recover(id)))?;
             }
@@ -72,6 +72,14 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Whether a process that is down may recover now, as long as recoveries are left.
+    #[inline]
+    fn lets_recover(&self, state: &State) -> bool {
+        self.scenario.recovers != Recovers::Quiet
+            || state.flight.is_empty()
+                && state.members().all(|id| state.belief(id) != Some(Belief::Undecided))
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 
 use super::AbsentLinks;
 use super::timed::Timed;
+use crate::protocol::Ids;
 use crate::words::jumps;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -315,6 +316,9 @@ pub enum Recovers {
     /// As long as recoveries are left, no process stays down for ever: recovering is fair like a
     /// delivery. If more are down than recoveries are left, which of them recover is open.
     Must,
+    /// A crashed process may recover only while no election runs: each process that is up has a
+    /// leader, and no message is in flight.
+    Quiet,
 }
 
 /// The fairness of links to a message that is sent again and again, where messages can be lost.
@@ -392,6 +396,10 @@ pub struct Scenario {
     /// The start: how executions begin.
     #[serde(default)]
     pub start: Start,
+    /// The processes that are down at the beginning. In a converged group they were up when all
+    /// agreed, and no process has noticed yet; in a cold one they have never started.
+    #[serde(default, skip_serializing_if = "none_down")]
+    pub down: Ids,
     /// The largest number of messages in flight from one process to another, if bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<usize>,
@@ -401,11 +409,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns whether a converged group has something to do from the beginning on: all have just
-    /// started, or links are missing.
+    /// Returns whether a group has something to do from the beginning on: all have just started,
+    /// links are missing, or processes are down.
     #[must_use]
     pub fn begins_in_trouble(&self) -> bool {
-        self.start == Start::Cold || !self.missing.is_empty()
+        self.start == Start::Cold || !self.missing.is_empty() || !self.down.is_empty()
     }
 
     /// Returns the scenario of `nodes` processes that have agreed, FIFO links, perfect timing, no
@@ -423,6 +431,7 @@ impl Scenario {
             network: Network::Fifo,
             timing: Timing::Perfect,
             start: Start::Converged,
+            down: Ids::NONE,
             capacity: None,
             symmetry: Symmetry::Reduced,
         }
@@ -440,13 +449,21 @@ impl Scenario {
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Scenario { nodes, faults, heals, recovers, jump, fairness, .. } = self;
-        let Scenario { missing, network, timing, start, capacity, symmetry, .. } = self;
-        write!(f, "{nodes} nodes, {start} start; faults: {faults}")?;
+        let Scenario { missing, network, timing, start, down, capacity, symmetry, .. } = self;
+        write!(f, "{nodes} nodes, {start} start")?;
+        if !down.is_empty() {
+            write!(f, " ({down} down)")?;
+        }
+        write!(f, "; faults: {faults}")?;
         if *heals == Heals::Must {
             f.write_str(" (cut links heal in the end)")?;
         }
-        if *recovers == Recovers::Must {
-            f.write_str(" (while recoveries are left, none stays down for ever)")?;
+        match recovers {
+            Recovers::May => {}
+            Recovers::Must => {
+                f.write_str(" (while recoveries are left, none stays down for ever)")?;
+            }
+            Recovers::Quiet => f.write_str(" (none recovers while an election runs)")?,
         }
         if faults.jumps > 0 {
             write!(f, " (a clock {})", jumps(i16::from(*jump)).replace("ahead", "ahead or back"))?;
@@ -477,6 +494,10 @@ fn at_will(recovers: &Recovers) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn reduced(symmetry: &Symmetry) -> bool {
     *symmetry == Symmetry::Reduced
+}
+
+fn none_down(down: &Ids) -> bool {
+    down.is_empty()
 }
 
 fn nothing_missing(missing: &AbsentLinks) -> bool {

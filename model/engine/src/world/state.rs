@@ -3,11 +3,13 @@
 use super::Faults;
 use super::clock::Times;
 use super::network::{self, InFlight};
+use super::places::Places;
 use crate::machine::{DynProtocol, Process, Shape, Stable, Timer};
-use crate::protocol::{Belief, Envelope, Id, Ids, MAX_SEARCHED, Protocol, Timers};
+use crate::protocol::{Belief, Envelope, Id, Ids, Protocol, Timers};
 use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::ops::{Deref, DerefMut};
+
+/// The role of a process that is down.
+pub const DOWN: &str = "down";
 
 /// One state of a world. Places of processes that the world does not have hold defaults.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -154,15 +156,44 @@ impl State {
         (elects && self.up(id)).then(|| self.process(id).belief())
     }
 
+    /// Returns the role of `id` in a word or two: that of a process that is down is [`DOWN`].
+    #[must_use]
+    pub fn role(&self, id: Id) -> &'static str {
+        if self.up(id) { self.process(id).role() } else { DOWN }
+    }
+
+    /// Returns the leader that `id` believes in, if it is up and has one: itself if it leads.
+    #[inline]
+    #[must_use]
+    pub fn leader(&self, id: Id) -> Option<Id> {
+        match self.belief(id)? {
+            Belief::Leads => Some(id),
+            Belief::Follows(leader) => Some(leader),
+            Belief::Undecided => None,
+        }
+    }
+
+    /// Returns whether `id` is up and leads.
+    #[inline]
+    #[must_use]
+    pub fn leads(&self, id: Id) -> bool {
+        self.belief(id) == Some(Belief::Leads)
+    }
+
     /// Returns the same state, but that `id` is down.
     #[must_use]
     pub fn without(&self, id: Id, machine: &dyn DynProtocol) -> Self {
         let mut state = self.clone();
-        state.set_up(id, false);
-        state.processes[id.index()] = machine.crashed();
-        state.timers[id.index()] = Timers::NONE;
-        state.stop_clocks(id);
+        state.stop(id, machine);
         state
+    }
+
+    /// Stops `id`: what it knows and its timers are lost, what it has on stable storage stays.
+    pub(super) fn stop(&mut self, id: Id, machine: &dyn DynProtocol) {
+        self.set_up(id, false);
+        self.processes[id.index()] = machine.crashed();
+        self.timers[id.index()] = Timers::NONE;
+        self.stop_clocks(id);
     }
 
     pub(super) fn set_up(&mut self, id: Id, up: bool) {
@@ -236,12 +267,11 @@ impl State {
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for id in self.ids() {
-            let role = if self.up(id) { self.process(id).role() } else { "down" };
-            write!(f, "{id}: {role}")?;
+            write!(f, "{id}: {}", self.role(id))?;
             if self.paused(id) {
                 f.write_str(" (paused)")?;
             }
-            if let Some(Belief::Follows(leader)) = self.belief(id) {
+            if let Some(leader) = self.leader(id).filter(|&leader| leader != id) {
                 write!(f, " of {leader}")?;
             }
             let shows = |timer| self.clock(id, timer).map_or_else(String::new, |c| format!(" {c}"));
@@ -260,72 +290,5 @@ impl fmt::Debug for State {
         let flying = flying.collect::<Vec<_>>().join(", ");
         write!(f, "in flight: {}", if flying.is_empty() { "nothing" } else { &flying })?;
         write!(f, "\nfaults so far: {}", self.spent())
-    }
-}
-
-/// A place for each process of a world, and at least [`MAX_SEARCHED`]: what is behind the last
-/// process has its default. The places of small worlds are here and not elsewhere in memory, since
-/// those are searched exhaustively, where states are written all the time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Places<T> {
-    few: [T; MAX_SEARCHED],
-    /// All of them if those are too few, otherwise none.
-    many: Vec<T>,
-}
-
-impl<T: Copy + Default> Places<T> {
-    /// Places for so many processes, with defaults.
-    pub(super) fn of(processes: usize) -> Self {
-        Places::filled(processes, T::default())
-    }
-}
-
-impl<T: Copy> Places<T> {
-    /// Places for so many processes, with this in each.
-    pub(super) fn filled(processes: usize, with: T) -> Self {
-        let many = if processes > MAX_SEARCHED { vec![with; processes] } else { Vec::new() };
-        Places { few: [with; MAX_SEARCHED], many }
-    }
-
-    /// What stands in a place.
-    #[inline]
-    pub(super) fn at(&self, place: usize) -> &T {
-        if self.many.is_empty() { &self.few[place] } else { &self.many[place] }
-    }
-
-    /// Those of a world that is searched exhaustively.
-    #[inline]
-    pub(super) fn few(&self) -> [T; MAX_SEARCHED] {
-        debug_assert!(self.many.is_empty(), "a world that is searched has few processes");
-        self.few
-    }
-
-    /// The same, to be changed.
-    #[inline]
-    pub(super) fn few_mut(&mut self) -> &mut [T; MAX_SEARCHED] {
-        debug_assert!(self.many.is_empty(), "a world that is searched has few processes");
-        &mut self.few
-    }
-}
-
-impl<T> Deref for Places<T> {
-    type Target = [T];
-
-    #[inline]
-    fn deref(&self) -> &[T] {
-        if self.many.is_empty() { &self.few } else { &self.many }
-    }
-}
-
-impl<T> DerefMut for Places<T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut [T] {
-        if self.many.is_empty() { &mut self.few } else { &mut self.many }
-    }
-}
-
-impl<T: Hash> Hash for Places<T> {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        (**self).hash(hasher);
     }
 }

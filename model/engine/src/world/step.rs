@@ -3,7 +3,7 @@
 use super::network::{self, fullest};
 use super::{Action, Boundary, Budget, Start, State, Ways, World};
 use crate::machine::{Effect, Effects, Event, Local, Observation};
-use crate::protocol::{Envelope, Id, Ids, Said, Seen, Timers};
+use crate::protocol::{Envelope, Id, Ids, Said, Seen};
 
 /// The outcome of an action: the state that follows, and what the process did.
 pub struct Outcome {
@@ -22,11 +22,24 @@ impl World {
     #[must_use]
     pub fn initial(&self) -> State {
         let mut state = self.unbooted();
-        for id in self.ids() {
+        for id in self.booting() {
             self.boot(&mut state, id);
+        }
+        for id in self.scenario.down.iter() {
+            state.stop(id, &*self.machine);
         }
         self.canonicalize(&mut state);
         state
+    }
+
+    /// The processes that have started at the beginning: those that are down were up in a
+    /// converged group, to agree, and have never started in a cold one.
+    fn booting(&self) -> impl Iterator<Item = Id> + use<> {
+        let never = match self.scenario.start {
+            Start::Converged => Ids::NONE,
+            Start::Cold => self.scenario.down,
+        };
+        self.ids().filter(move |&id| !never.contains(id))
     }
 
     /// Every process is up and has done nothing yet.
@@ -50,7 +63,7 @@ impl World {
             let (effects, said) = self.boot(&mut state, id);
             (before, Outcome { state: state.clone(), actor: Some(id), effects, said })
         };
-        self.ids().map(boot).collect()
+        self.booting().map(boot).collect()
     }
 
     fn boot(&self, state: &mut State, id: Id) -> (Effects, Said) {
@@ -120,10 +133,7 @@ impl World {
             }
             Action::Crash(id) => {
                 state.spent.crashes += 1;
-                state.set_up(id, false);
-                state.processes[id.index()] = self.machine.crashed();
-                state.timers[id.index()] = Timers::NONE;
-                state.stop_clocks(id);
+                state.stop(id, &*self.machine);
                 state.set_paused(id, false);
             }
             Action::Pause(id) => {

@@ -4,12 +4,10 @@
 //! shows what the text says and not what was made up for it; the rules that a text does state are
 //! listed with it.
 
-use bellwether_engine::protocol::{RuleDocs, Variant};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::protocol::{Variant, rule_type};
 
 /// The rules in which the variants of the bully differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct Bully {
     /// A process in an election does not start another when an ELECTION arrives.
     pub guard: bool,
@@ -23,6 +21,12 @@ pub struct Bully {
     pub initiate: Initiate,
     /// What a process does when it recovers.
     pub restart: Restart,
+    /// A process keeps its leader on stable storage, and follows it again when it recovers, unless
+    /// it led itself.
+    pub remembers: bool,
+    /// A follower acknowledges a COORDINATOR and gets the state of the work; a process that
+    /// recovers gets it from the leader, and then starts an election.
+    pub transfer: bool,
     /// What the process with the highest id of all does when it should start an election.
     pub highest: Highest,
     /// How a follower watches its leader.
@@ -44,14 +48,14 @@ pub(super) const OWN: &[&str] = &[
     "announce",
     "initiate",
     "restart",
+    "remembers",
     "highest",
     "incumbent",
     "challenged",
 ];
 
 /// Whose answers time-outs wait for, with perfect timing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Awaits {
     /// Those of the processes that are up. A message in flight to another is not waited for,
     /// although its receiver may recover and answer: the fixed text of the baseline, which no clock
@@ -62,8 +66,7 @@ pub enum Awaits {
 }
 
 /// Whose COORDINATOR is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Accept {
     /// That of any process.
     Any,
@@ -77,8 +80,7 @@ pub enum Accept {
 }
 
 /// To which processes COORDINATOR is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Announce {
     /// To every lower id.
     Lower,
@@ -87,8 +89,7 @@ pub enum Announce {
 }
 
 /// Which process may start an election when the leader has failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Initiate {
     /// Any process that notices.
     Always,
@@ -97,8 +98,7 @@ pub enum Initiate {
 }
 
 /// What a process does when it recovers from a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Restart {
     /// It starts an election.
     Election,
@@ -111,8 +111,7 @@ pub enum Restart {
 }
 
 /// What the process with the highest id of all does when it should start an election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Highest {
     /// It needs no election and announces itself at once.
     Announces,
@@ -121,8 +120,7 @@ pub enum Highest {
 }
 
 /// How a follower watches its leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Watch {
     /// It asks "are you there?"; any answer will do, also from a process that does not lead.
     Answer,
@@ -133,8 +131,7 @@ pub enum Watch {
 }
 
 /// What a leader does, besides the OK, when an ELECTION arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Incumbent {
     /// It tells the asker that it leads.
     Answers,
@@ -143,8 +140,7 @@ pub enum Incumbent {
 }
 
 /// What a follower does, besides the OK, when an ELECTION arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Challenged {
     /// It starts an election.
     Elects,
@@ -152,119 +148,50 @@ pub enum Challenged {
     Answers,
 }
 
-pub(super) const VARIANTS: &[Variant<Bully>] = &[
-    Variant {
-        name: "recommended",
-        source: "no other combination of rules keeps a property that this one breaks",
-        rules: Bully::RECOMMENDED,
-    },
-    Variant {
-        name: "baseline",
-        source: "the fixed semantics by which checkers are compared, state for state",
-        rules: Bully::BASELINE,
-    },
-    Variant {
-        name: "encyclopedia",
-        source: "encyclopedia article, prose (Process Requirements, Election Procedure)",
-        rules: Bully {
-            t_coord: false,
-            accept: Accept::NotLowerThanSelf,
-            announce: Announce::All,
-            initiate: Initiate::AboveFailed,
-            restart: Restart::CheckFirst,
-            highest: Highest::Waits,
-            incumbent: Incumbent::Elects,
-            ..Bully::TEXTBOOK
-        },
-    },
-    Variant {
-        name: "encyclopedia-code",
-        source: "encyclopedia article, pseudocode (HandleRecovery, HoldElection, ReceiveMessage)",
-        rules: Bully {
-            guard: false,
-            t_coord: false,
-            announce: Announce::All,
-            highest: Highest::Waits,
-            incumbent: Incumbent::Elects,
-            ..Bully::TEXTBOOK
-        },
-    },
-    Variant {
-        name: "clustering",
-        source: "article on clustered software, 2016 (Bully algorithm, steps 1 to 4)",
-        rules: Bully {
-            guard: false,
-            t_coord: false,
-            announce: Announce::All,
-            restart: Restart::Nothing,
-            highest: Highest::Waits,
-            incumbent: Incumbent::Elects,
-            ..Bully::TEXTBOOK
-        },
-    },
-    Variant {
-        name: "chapter",
-        source: "book chapter, text and simulator (state machine, IM_BACK on restart, heartbeats)",
-        rules: Bully {
-            restart: Restart::ImBack,
-            highest: Highest::Waits,
-            watch: Watch::Heartbeat,
-            incumbent: Incumbent::Elects,
-            ..Bully::TEXTBOOK
-        },
-    },
-    Variant {
-        name: "lesson",
-        source: "course lesson, class BullyElection (its calls taken as messages)",
-        rules: Bully {
-            guard: false,
-            announce: Announce::All,
-            incumbent: Incumbent::Elects,
-            ..Bully::TEXTBOOK
-        },
-    },
-    Variant {
-        name: "lecture",
-        source: "lecture notes (The Bully Algorithm; state transfer left out)",
-        rules: Bully {
-            guard: false,
-            t_coord: false,
-            highest: Highest::Waits,
-            incumbent: Incumbent::Elects,
-            ..Bully::TEXTBOOK
-        },
-    },
-    Variant {
-        name: "tanenbaum",
-        source: "Tanenbaum and van Steen, Distributed Systems (election algorithms)",
-        rules: Bully {
-            t_coord: false,
-            announce: Announce::All,
-            incumbent: Incumbent::Elects,
-            ..Bully::TEXTBOOK
-        },
-    },
-    Variant {
-        name: "coulouris",
-        source: "Coulouris et al., Distributed Systems: Concepts and Design, section 15.3",
-        rules: Bully { incumbent: Incumbent::Elects, ..Bully::TEXTBOOK },
-    },
-    Variant {
-        name: "wikipedia",
-        source: "Wikipedia since 2017 (the sender of Victory is the coordinator)",
-        rules: Bully { announce: Announce::All, incumbent: Incumbent::Elects, ..Bully::TEXTBOOK },
-    },
-    Variant {
-        name: "wikipedia-old",
-        source: "Wikipedia before 2017 (Victory of a lower id starts an election)",
-        rules: Bully {
-            accept: Accept::LowerStartsElection,
-            announce: Announce::All,
-            incumbent: Incumbent::Elects,
-            ..Bully::TEXTBOOK
-        },
-    },
-];
+pub(super) const VARIANTS: &[Variant<Bully>] = variant_table! { Bully:
+    "recommended": "no other combination of rules keeps a property that this one breaks"
+        => RECOMMENDED;
+    "baseline": "the fixed semantics by which checkers are compared, state for state" => BASELINE;
+    "encyclopedia": "encyclopedia article, prose (Process Requirements, Election Procedure)"
+        => TEXTBOOK {
+            t_coord: false, accept: Accept::NotLowerThanSelf, announce: Announce::All,
+            initiate: Initiate::AboveFailed, restart: Restart::CheckFirst, highest: Highest::Waits,
+            incumbent: Incumbent::Elects
+        };
+    "encyclopedia-code":
+        "encyclopedia article, pseudocode (HandleRecovery, HoldElection, ReceiveMessage)"
+        => TEXTBOOK {
+            guard: false, t_coord: false, announce: Announce::All, highest: Highest::Waits,
+            incumbent: Incumbent::Elects
+        };
+    "clustering": "article on clustered software, 2016 (Bully algorithm, steps 1 to 4)"
+        => TEXTBOOK {
+            guard: false, t_coord: false, announce: Announce::All, restart: Restart::Nothing,
+            highest: Highest::Waits, incumbent: Incumbent::Elects
+        };
+    "chapter": "book chapter, text and simulator (state machine, IM_BACK on restart, heartbeats)"
+        => TEXTBOOK {
+            restart: Restart::ImBack, highest: Highest::Waits, watch: Watch::Heartbeat,
+            incumbent: Incumbent::Elects
+        };
+    "lesson": "course lesson, class BullyElection (its calls taken as messages)"
+        => TEXTBOOK { guard: false, announce: Announce::All, incumbent: Incumbent::Elects };
+    "lecture": "lecture notes (The Bully Algorithm; state transfer left out)"
+        => TEXTBOOK {
+            guard: false, t_coord: false, highest: Highest::Waits, incumbent: Incumbent::Elects
+        };
+    "tanenbaum": "Tanenbaum and van Steen, Distributed Systems (election algorithms)"
+        => TEXTBOOK { t_coord: false, announce: Announce::All, incumbent: Incumbent::Elects };
+    "coulouris": "Coulouris et al., Distributed Systems: Concepts and Design, section 15.3"
+        => TEXTBOOK { incumbent: Incumbent::Elects };
+    "wikipedia": "Wikipedia since 2017 (the sender of Victory is the coordinator)"
+        => TEXTBOOK { announce: Announce::All, incumbent: Incumbent::Elects };
+    "wikipedia-old": "Wikipedia before 2017 (Victory of a lower id starts an election)"
+        => TEXTBOOK {
+            accept: Accept::LowerStartsElection, announce: Announce::All,
+            incumbent: Incumbent::Elects
+        };
+};
 
 impl Bully {
     /// The rules that the production implementation follows.
@@ -284,6 +211,8 @@ impl Bully {
         announce: Announce::Lower,
         initiate: Initiate::Always,
         restart: Restart::Election,
+        remembers: false,
+        transfer: false,
         highest: Highest::Announces,
         watch: Watch::Answer,
         incumbent: Incumbent::Answers,

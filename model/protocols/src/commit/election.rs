@@ -32,7 +32,7 @@ pub(super) fn step<P: Commit>(
 ) {
     let mut process = p.state.election;
     let mut effects = Effects::<Bully>::new();
-    let has = ((), timers::<P>(p.timers()));
+    let has = (None, timers::<P>(p.timers()));
     let mut local = Local::new(p.id(), p.nodes(), has, &mut process, &mut effects);
     event(&RULES, &mut local);
     let Said { reason, ignored } = local.said();
@@ -45,7 +45,7 @@ pub(super) fn step<P: Commit>(
     p.state.election = process;
     for effect in effects {
         match effect {
-            Effect::Persist(()) => {}
+            Effect::Persist(_) => {}
             Effect::Send { to, message } => p.send(to, Message::Election(message)),
             Effect::Arm(timer) => p.arm(Timer::Election(timer)),
             Effect::ArmSince { timer, since } => {
@@ -74,7 +74,8 @@ fn observe<P: Commit>(
     let flight: smallvec::SmallVec<[_; 16]> = view.flight().filter_map(of_election).collect();
     let count = view.count();
     let seen = Seen { timers: &armed[..count], run_out: RunOut::default(), ..view.seen() };
-    let (processes, stable) = (&processes[..count], &[(); MAX_SEARCHED][..count]);
+    let stable = [None; MAX_SEARCHED];
+    let (processes, stable) = (&processes[..count], &stable[..count]);
     asks(&RULES, &View::of_part(&seen, Part { processes, stable, flight: &flight }))
 }
 

@@ -77,7 +77,7 @@ pub(super) fn wait_for_the_word<P: Commit>(p: &mut Local<'_, P>) {
     let waits = p.state.record.waits() && matches!(belief(p.state), Belief::Follows(_));
     if !waits {
         p.cancel(Timer::Word);
-    } else if !p.timers().contains::<P>(Timer::Word) {
+    } else if !p.armed(Timer::Word) {
         p.arm(Timer::Word);
     }
 }

@@ -209,7 +209,7 @@ impl GarciaMolina {
     /// Whatever the coordinator sends is a sign of it.
     pub(super) fn on_sign_of_life(&self, p: &mut Local<'_, Self>, from: Id) {
         let watched = p.state.coordinator == Coordinator::Other(from);
-        if watched && p.timers().contains::<Self>(Timer::Silence) {
+        if watched && p.armed(Timer::Silence) {
             p.arm(Timer::Silence);
         }
     }

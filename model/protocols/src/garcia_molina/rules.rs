@@ -1,12 +1,10 @@
 //! The rules in which the variants of the paper's algorithm differ, and each variant as one value
 //! of them.
 
-use bellwether_engine::protocol::{RuleDocs, Variant};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::protocol::{Variant, rule_type};
 
 /// The rules in which the variants of the paper's algorithm differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct GarciaMolina {
     /// What Halt does to the election of its target.
     pub halt: Halt,
@@ -24,8 +22,7 @@ pub struct GarciaMolina {
 }
 
 /// What Halt does to the election of its target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Halt {
     /// It ends it, and whatever else the target is doing.
     Aborts,
@@ -34,8 +31,7 @@ pub enum Halt {
 }
 
 /// What a coordinator asks of the others, again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Check {
     /// "Are you normal, and at the task that I handed out?"
     SameTask,
@@ -48,8 +44,7 @@ pub enum Check {
 }
 
 /// What a process does that has recovered, and whose first election a higher one answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Answered {
     /// It waits to be halted.
     Waits,
@@ -58,8 +53,7 @@ pub enum Answered {
 }
 
 /// When a process that has recovered begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Recovery {
     /// Once what it called before it crashed can no longer be answered.
     Quiet,
@@ -69,8 +63,7 @@ pub enum Recovery {
 
 /// What Timeout does in a process that is its own coordinator but not ready: its reorganization
 /// failed, and a higher process answered its next election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Unfinished {
     /// It starts an election.
     Elects,
@@ -78,29 +71,15 @@ pub enum Unfinished {
     AsksItself,
 }
 
-pub(super) const VARIANTS: &[Variant<GarciaMolina>] = &[
-    Variant {
-        name: "repaired",
-        source: "the paper's, with a Check that asks for the task and a Timeout that never asks \
-                 itself",
-        rules: GarciaMolina::REPAIRED,
-    },
-    Variant {
-        name: "published",
-        source: "Garcia-Molina, IEEE Transactions on Computers C-31(1), 1982, the bully algorithm",
-        rules: GarciaMolina::PUBLISHED,
-    },
-    Variant {
-        name: "ported",
-        source: "programs that follow the paper procedure by procedure, and where they depart \
-                 from it",
-        rules: GarciaMolina {
-            halt: Halt::GoesOn,
-            answered: Answered::Follows,
-            ..GarciaMolina::PUBLISHED
-        },
-    },
-];
+pub(super) const VARIANTS: &[Variant<GarciaMolina>] = variant_table! { GarciaMolina:
+    "repaired":
+        "the paper's, with a Check that asks for the task and a Timeout that never asks itself"
+        => REPAIRED;
+    "published": "Garcia-Molina, IEEE Transactions on Computers C-31(1), 1982, the bully algorithm"
+        => PUBLISHED;
+    "ported": "programs that follow the paper procedure by procedure, and where they depart from it"
+        => PUBLISHED { halt: Halt::GoesOn, answered: Answered::Follows };
+};
 
 impl GarciaMolina {
     /// The rules that the program follows.

@@ -2,96 +2,65 @@
 
 use super::{Invitation, Process, State};
 use bellwether_engine::protocol::{Id, Ids, Judge, Property, View};
-use bellwether_engine::temporal::{Liveness, Temporal};
 use smallvec::SmallVec;
 
-pub(super) const ALL: &[Property<Judge<Invitation>>] = &[
-    Property {
-        name: "assertion-3",
-        formula: "□ ∀ up i, j: s(i), s(j) ∈ {reorganization, normal} ∧ g(i) = g(j) ⇒ c(i) = c(j) ∧ \
-                  (s(i) = s(j) = normal ⇒ d(i) = d(j))",
-        meaning: "processes of the same group number have the same coordinator and work on the \
-                  same task",
-        by_default: true,
-        premise: Some(("two live processes have one group number", |_, view| {
+pub(super) const ALL: &[Property<Judge<Invitation>>] = property_table! {
+    "assertion-3":
+        "□ ∀ up i, j: s(i), s(j) ∈ {reorganization, normal} ∧ g(i) = g(j) ⇒ c(i) = c(j) ∧ (s(i) = \
+         s(j) = normal ⇒ d(i) = d(j))",
+        "processes of the same group number have the same coordinator and work on the same task",
+        if "two live processes have one group number" => |_, view| {
             pairs(view).any(|(i, j)| same_group(view.process(i), view.process(j)))
-        })),
-        temporal: Temporal::Always(|_, view| pairs(view).all(|(i, j)| consistent(view, i, j))),
-    },
-    Property {
-        name: "numbers-unique",
-        formula: "□ ∀ i: no two groups of i have the same number",
-        meaning: "a group number is never used again",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(|_, view| view.ids().all(|id| !view.stable(id).reused)),
-    },
-    Property {
-        name: "assertion-4",
-        formula: "◇□ ∀ R ∈ maximal sets of up processes that all hear each other: \
-                  ∃ i ∈ R: ∀ j ∈ R: s(j) = normal ∧ c(j) = i ∧ g(j) = g(i)",
-        meaning: "in the end all that hear each other are in one group, led by one of them, for \
-                  good",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, view| {
+        };
+        Always(|_, view| pairs(view).all(|(i, j)| consistent(view, i, j)));
+    "numbers-unique": "□ ∀ i: no two groups of i have the same number",
+        "a group number is never used again";
+        Always(|_, view| view.ids().all(|id| !view.stable(id).reused));
+    "assertion-4":
+        "◇□ ∀ R ∈ maximal sets of up processes that all hear each other: ∃ i ∈ R: ∀ j ∈ R: s(j) = \
+         normal ∧ c(j) = i ∧ g(j) = g(i)",
+        "in the end all that hear each other are in one group, led by one of them, for good";
+        EventuallyAlways(|_, view| {
             let led = |&set: &Ids| set.iter().any(|leader| one_group(view, set, leader));
             cliques(view).iter().all(led)
-        })),
-    },
-    Property {
-        name: "one-group",
-        formula: "□ ∀ i, normal coordinators k ≠ l: ¬(i ∈ Up(k) ∧ i ∈ Up(l)) ∧ k ∉ Up(l)",
-        meaning: "no process counts as a member of two groups at the same time",
-        by_default: false,
-        premise: Some(("a group has two members", |_, view| {
+        });
+    "one-group" asked: "□ ∀ i, normal coordinators k ≠ l: ¬(i ∈ Up(k) ∧ i ∈ Up(l)) ∧ k ∉ Up(l)",
+        "no process counts as a member of two groups at the same time",
+        if "a group has two members" => |_, view| {
             leaders(view).any(|k| !view.process(k).members.is_empty())
-        })),
-        temporal: Temporal::Always(|_, view| {
+        };
+        Always(|_, view| {
             let of = |k: Id| view.process(k).members.with(k);
             let apart =
                 |k, l| k == l || view.ids().all(|i| !(of(k).contains(i) && of(l).contains(i)));
             leaders(view).all(|k| leaders(view).all(|l| apart(k, l)))
-        }),
-    },
-    Property {
-        name: "halted",
-        formula: "□ ∀ up i: s(i) = normal ∧ up(c(i)) ⇒ g(c(i)) = g(i)",
-        meaning: "no process works in a group that its live coordinator has left",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Always(|_, view| {
+        });
+    "halted" asked: "□ ∀ up i: s(i) = normal ∧ up(c(i)) ⇒ g(c(i)) = g(i)",
+        "no process works in a group that its live coordinator has left";
+        Always(|_, view| {
             live(view).all(|i| {
                 let of = view.process(i).coordinator_of(i).filter(|&c| view.up(c));
                 view.process(i).state != State::Normal
                     || of.is_none_or(|c| view.process(c).group == view.process(i).group)
             })
-        }),
-    },
-    Property {
-        name: "led-by-its-founder",
-        formula: "□ ∀ up i: s(i) ∈ {reorganization, normal} ∧ g(i) = k.m ⇒ c(i) = k",
-        meaning: "each group is coordinated by the process that formed it",
-        by_default: false,
-        premise: Some(("a process is a member of another's group", |_, view| {
+        });
+    "led-by-its-founder" asked: "□ ∀ up i: s(i) ∈ {reorganization, normal} ∧ g(i) = k.m ⇒ c(i) = k",
+        "each group is coordinated by the process that formed it",
+        if "a process is a member of another's group" => |_, view| {
             live(view).any(|i| founder(view.process(i)).is_some_and(|founder| founder != i))
-        })),
-        temporal: Temporal::Always(|_, view| {
+        };
+        Always(|_, view| {
             live(view).all(|i| {
                 let process = view.process(i);
                 founder(process).is_none_or(|founder| process.coordinator_of(i) == Some(founder))
             })
-        }),
-    },
-    Property {
-        name: "falls-back-alone",
-        formula: "up(1) ∧ down(c(1)) ⇝ (c(1) = 1 ∧ s(1) = normal ∧ Up(1) = ∅) ∨ down(1) ∨ \
-                  up(c(1))",
-        meaning: "whenever the coordinator of process 1 has failed, process 1 later coordinates a \
-                  group of itself, unless one of the two fails or recovers",
-        by_default: false,
-        premise: Some(("the coordinator of process 1 has failed", |_, view| left_alone(view))),
-        temporal: Temporal::Liveness(Liveness::LeadsTo(
+        });
+    "falls-back-alone" asked:
+        "up(1) ∧ down(c(1)) ⇝ (c(1) = 1 ∧ s(1) = normal ∧ Up(1) = ∅) ∨ down(1) ∨ up(c(1))",
+        "whenever the coordinator of process 1 has failed, process 1 later coordinates a group of \
+         itself, unless one of the two fails or recovers",
+        if "the coordinator of process 1 has failed" => |_, view| left_alone(view);
+        LeadsTo(
             |_, view| left_alone(view),
             |_, view| {
                 let Some(lowest) = view.ids().next() else { return true };
@@ -100,9 +69,8 @@ pub(super) const ALL: &[Property<Judge<Invitation>>] = &[
                     || process.leads() && process.members.is_empty()
                     || process.coordinator_of(lowest).is_some_and(|c| c != lowest && view.up(c))
             },
-        )),
-    },
-];
+        );
+};
 
 /// Whose group a process is in that is at work, or about to be.
 fn founder(process: &Process) -> Option<Id> {

@@ -110,7 +110,7 @@ impl Lease {
             return;
         }
         let known = p.state.version == version;
-        if known && !p.timers().contains::<Lease>(Timer::Observed) {
+        if known && !p.armed(Timer::Observed) {
             return take(p);
         }
         if !known {
@@ -154,7 +154,7 @@ impl Lease {
 
     /// The lease is free again, or the client may lead again: if it waits to ask, it asks at once.
     pub(super) fn ask_if_idle(&self, p: &mut Local<'_, Self>) {
-        if p.timers().contains::<Lease>(Timer::Retry) {
+        if p.armed(Timer::Retry) {
             self.ask(p);
         }
     }
@@ -211,14 +211,13 @@ impl Lease {
 
     /// Whether an answer with this number is what it waits for.
     fn answers(&self, p: &Local<'_, Self>, number: Number) -> bool {
-        p.timers().contains::<Lease>(Timer::Asked)
-            && (self.answers == Answers::Any || number == latest(p))
+        p.armed(Timer::Asked) && (self.answers == Answers::Any || number == latest(p))
     }
 }
 
 /// Returns whether a client may lead: its machine is fit, and it was not asked to stay away.
 fn may_lead(p: &Local<'_, Lease>) -> bool {
-    !p.state.unfit && !p.timers().contains::<Lease>(Timer::Away)
+    !p.state.unfit && !p.armed(Timer::Away)
 }
 
 /// It sends the next request, having noted when.

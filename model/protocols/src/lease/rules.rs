@@ -1,11 +1,9 @@
 //! The rules in which the texts and programs differ, and each variant as one value of them.
 
-use bellwether_engine::protocol::{RuleDocs, Unused, Variant};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::protocol::{Unused, Variant, rule_type};
 
 /// The rules in which the variants of leader election by lease differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct Lease {
     /// From when on a client counts its lease.
     pub count: Count,
@@ -57,8 +55,7 @@ pub struct Lease {
 }
 
 /// From when on a client counts its lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Count {
     /// From the moment before it sent the request.
     BeforeSending,
@@ -67,8 +64,7 @@ pub enum Count {
 }
 
 /// How a client gets a lease that is free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Acquire {
     /// The store looks and writes in one step: it grants a lease that is free, or the asker's.
     CompareAndSet,
@@ -80,8 +76,7 @@ pub enum Acquire {
 }
 
 /// What answers a client that reads, and a resource that asks which grant is the newest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Reads {
     /// The store.
     #[default]
@@ -91,8 +86,7 @@ pub enum Reads {
 }
 
 /// Which answers a client takes for the answer to what it has asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Answers {
     /// That with the number of its latest request.
     Latest,
@@ -101,8 +95,7 @@ pub enum Answers {
 }
 
 /// How a holder gets more of its lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Renewal {
     /// It asks the store.
     Asks,
@@ -111,8 +104,7 @@ pub enum Renewal {
 }
 
 /// What a holder does when its lease has expired by its own clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Expiry {
     /// It steps down.
     StepsDown,
@@ -121,8 +113,7 @@ pub enum Expiry {
 }
 
 /// What ends a grant that its holder neither renews nor gives back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Term {
     /// The clock of the store: a lease.
     Expires,
@@ -136,8 +127,7 @@ pub enum Term {
 }
 
 /// What a holder does with its lease that is asked to lead no longer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Release {
     /// It steps down, and tells no process: the lease ends when it ends.
     Never,
@@ -148,8 +138,7 @@ pub enum Release {
 }
 
 /// What the store compares before it renews or frees a grant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Compares {
     /// A renewal and a release name a grant, and another one is neither renewed nor freed.
     #[default]
@@ -161,8 +150,7 @@ pub enum Compares {
 }
 
 /// Which writes the resource rejects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Fence {
     /// Those whose token is not that of the newest grant: it knows of each grant before its holder.
     NewestGrant,
@@ -173,8 +161,7 @@ pub enum Fence {
 }
 
 /// What may happen to the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum StoreFault {
     /// Nothing: it stands for a group of machines that has its own means.
     Lives,
@@ -187,8 +174,7 @@ pub enum StoreFault {
 }
 
 /// To whom the store grants the lease.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Grants {
     /// To each process that has the id of the holder.
     #[default]
@@ -198,8 +184,7 @@ pub enum Grants {
 }
 
 /// What an operator does to the record of the store, once and at any moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Mistake {
     /// Nothing.
     #[default]
@@ -213,8 +198,7 @@ pub enum Mistake {
 }
 
 /// Above which token a client claims the lease.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Claims {
     /// The token of the record.
     #[default]
@@ -225,8 +209,7 @@ pub enum Claims {
 }
 
 /// What clients do about a store that has lost its record, or the newest token.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Forgetful {
     /// The clients claim the lease, which the store grants at once.
     #[default]
@@ -236,8 +219,7 @@ pub enum Forgetful {
 }
 
 /// What clients do about a record of a lease without end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Doubt {
     /// The clients believe the record.
     #[default]
@@ -294,142 +276,73 @@ impl Lease {
     }
 }
 
-pub(super) const VARIANTS: &[Variant<Lease>] = &[
-    Variant {
-        name: "recommended",
-        source: "Chubby (Burrows 2006): a conservative clock, and sequencers checked against the \
-                 store",
-        rules: Lease::RECOMMENDED,
-    },
-    Variant {
-        name: "fenced",
-        source: "Kleppmann 2016: the storage rejects a token lower than one that it has seen",
-        rules: Lease { fence: Fence::HighestWritten, ..Lease::RECOMMENDED },
-    },
-    Variant {
-        name: "unfenced",
-        source: "client-go: one leader as far as clocks allow, and no fencing",
-        rules: Lease { fence: Fence::None, ..Lease::RECOMMENDED },
-    },
-    Variant {
-        name: "from-receipt",
-        source: "the clock starts when the grant arrives, as in many home-made locks",
-        rules: Lease { count: Count::FromReceipt, ..Lease::RECOMMENDED },
-    },
-    Variant {
-        name: "clustering",
-        source: "article on clustered software, 2016 (Distributed mutex)",
-        rules: Lease {
-            fence: Fence::None,
-            store: StoreFault::CrashesAndKeeps,
-            ..Lease::RECOMMENDED
-        },
-    },
-    Variant {
-        name: "lesson",
-        source: "course lesson, class LeaseBasedLeader (renew_lease asks no process)",
-        rules: Lease { renewal: Renewal::Assumes, fence: Fence::None, ..Lease::RECOMMENDED },
-    },
-    Variant {
-        name: "lock",
-        source: "a mutex that no client takes from its holder",
-        rules: Lease { term: Term::Never, ..Lease::RECOMMENDED },
-    },
-    Variant {
-        name: "read-then-write",
-        source: "a lock by GET and then SET, the mistake that SETNX and its like were made for",
-        rules: Lease { acquire: Acquire::ReadThenWrite, ..Lease::RECOMMENDED },
-    },
-    Variant {
-        name: "kubernetes",
-        source: "client-go, package leaderelection: who watches a Lease object takes it over",
-        rules: Lease {
-            count: Count::FromReceipt,
-            term: Term::Observed,
-            release: Release::Never,
-            fence: Fence::None,
-            ..Lease::RECOMMENDED
-        },
-    },
-    Variant {
-        name: "etcd",
-        source: "etcd, clientv3: a key under a lease, and writes in a transaction that compares \
-                 its create revision",
-        rules: Lease { count: Count::FromReceipt, ..Lease::RECOMMENDED },
-    },
-    Variant {
-        name: "consul",
-        source: "Consul, Sessions: a key that a session has acquired, a lock-delay, and a \
-                 sequencer that what is written to checks",
-        rules: Lease { count: Count::FromReceipt, lock_delay: true, ..Lease::RECOMMENDED },
-    },
-    Variant {
-        name: "postgres-row",
-        source: "PostgreSQL: UPDATE of a row whose time is over, and writes in a transaction that \
-                 compares its version",
-        rules: Lease { store: StoreFault::CrashesAndKeeps, ..Lease::RECOMMENDED },
-    },
-    Variant {
-        name: "postgres-advisory",
-        source: "PostgreSQL, Advisory Locks: pg_try_advisory_lock in a session that stays open",
-        rules: Lease {
-            expiry: Expiry::Ignores,
-            term: Term::Session,
-            fence: Fence::None,
-            store: StoreFault::CrashesAndForgets,
-            ..Lease::RECOMMENDED
-        },
-    },
-    Variant {
-        name: "redis-setnx",
-        source: "Redis, SET with NX and PX, and scripts that compare, on a server with a replica",
-        rules: Lease {
-            acquire: Acquire::SetIfAbsent,
-            fence: Fence::None,
-            store: StoreFault::FailsOverAndLosesTheLast,
-            ..Lease::RECOMMENDED
-        },
-    },
-    Variant {
-        name: "redlock",
-        source: "Redis, Distributed Locks: a majority of servers, any of which may restart without \
-                 its keys; here the majority is one store",
-        rules: Lease {
-            acquire: Acquire::SetIfAbsent,
-            fence: Fence::None,
-            store: StoreFault::CrashesAndForgets,
-            ..Lease::RECOMMENDED
-        },
-    },
-    Variant {
-        name: "sqlite",
-        source: "SQLite: a row in a file that the clients share, in one transaction with what they \
-                 write",
-        rules: Lease::RECOMMENDED,
-    },
-    Variant {
-        name: "curator-latch",
-        source: "Apache Curator, LeaderLatch: a session of ZooKeeper, and SUSPENDED is a loss",
-        rules: Lease { count: Count::FromReceipt, fence: Fence::None, ..Lease::RECOMMENDED },
-    },
-    Variant {
-        name: "copied-machine",
-        source: "the stores of the daemon: each start of a process has a number of its own",
-        rules: Lease { copied: true, grants: Grants::ToStart, ..Lease::RECOMMENDED },
-    },
-    Variant {
-        name: "changed-by-hand",
-        source: "the stores of the daemon: a record that no client can have written is watched for \
-                 as long as a lease lasts",
-        rules: Lease {
-            mistake: Mistake::Lost,
-            claims: Claims::CarrySeen,
-            forgetful: Forgetful::Waits,
-            doubt: Doubt::Overdue,
-            ..Lease::RECOMMENDED
-        },
-    },
-];
+pub(super) const VARIANTS: &[Variant<Lease>] = variant_table! { Lease:
+    "recommended":
+        "Chubby (Burrows 2006): a conservative clock, and sequencers checked against the store"
+        => RECOMMENDED;
+    "fenced": "Kleppmann 2016: the storage rejects a token lower than one that it has seen"
+        => RECOMMENDED { fence: Fence::HighestWritten };
+    "unfenced": "client-go: one leader as far as clocks allow, and no fencing"
+        => RECOMMENDED { fence: Fence::None };
+    "from-receipt": "the clock starts when the grant arrives, as in many home-made locks"
+        => RECOMMENDED { count: Count::FromReceipt };
+    "clustering": "article on clustered software, 2016 (Distributed mutex)"
+        => RECOMMENDED { fence: Fence::None, store: StoreFault::CrashesAndKeeps };
+    "lesson": "course lesson, class LeaseBasedLeader (renew_lease asks no process)"
+        => RECOMMENDED { renewal: Renewal::Assumes, fence: Fence::None };
+    "lock": "a mutex that no client takes from its holder" => RECOMMENDED { term: Term::Never };
+    "read-then-write":
+        "a lock by GET and then SET, the mistake that SETNX and its like were made for"
+        => RECOMMENDED { acquire: Acquire::ReadThenWrite };
+    "kubernetes": "client-go, package leaderelection: who watches a Lease object takes it over"
+        => RECOMMENDED {
+            count: Count::FromReceipt, term: Term::Observed, release: Release::Never,
+            fence: Fence::None
+        };
+    "etcd":
+        "etcd, clientv3: a key under a lease, and writes in a transaction that compares its create \
+         revision"
+        => RECOMMENDED { count: Count::FromReceipt };
+    "consul":
+        "Consul, Sessions: a key that a session has acquired, a lock-delay, and a sequencer that \
+         what is written to checks"
+        => RECOMMENDED { count: Count::FromReceipt, lock_delay: true };
+    "postgres-row":
+        "PostgreSQL: UPDATE of a row whose time is over, and writes in a transaction that compares \
+         its version"
+        => RECOMMENDED { store: StoreFault::CrashesAndKeeps };
+    "postgres-advisory":
+        "PostgreSQL, Advisory Locks: pg_try_advisory_lock in a session that stays open"
+        => RECOMMENDED {
+            expiry: Expiry::Ignores, term: Term::Session, fence: Fence::None,
+            store: StoreFault::CrashesAndForgets
+        };
+    "redis-setnx": "Redis, SET with NX and PX, and scripts that compare, on a server with a replica"
+        => RECOMMENDED {
+            acquire: Acquire::SetIfAbsent, fence: Fence::None,
+            store: StoreFault::FailsOverAndLosesTheLast
+        };
+    "redlock":
+        "Redis, Distributed Locks: a majority of servers, any of which may restart without its \
+         keys; here the majority is one store"
+        => RECOMMENDED {
+            acquire: Acquire::SetIfAbsent, fence: Fence::None, store: StoreFault::CrashesAndForgets
+        };
+    "sqlite":
+        "SQLite: a row in a file that the clients share, in one transaction with what they write"
+        => RECOMMENDED;
+    "curator-latch": "Apache Curator, LeaderLatch: a session of ZooKeeper, and SUSPENDED is a loss"
+        => RECOMMENDED { count: Count::FromReceipt, fence: Fence::None };
+    "copied-machine": "the stores of the daemon: each start of a process has a number of its own"
+        => RECOMMENDED { copied: true, grants: Grants::ToStart };
+    "changed-by-hand":
+        "the stores of the daemon: a record that no client can have written is watched for as long \
+         as a lease lasts"
+        => RECOMMENDED {
+            mistake: Mistake::Lost, claims: Claims::CarrySeen, forgetful: Forgetful::Waits,
+            doubt: Doubt::Overdue
+        };
+};
 
 impl Lease {
     /// The rules that keep every property that can be kept.

@@ -2,12 +2,10 @@
 
 use super::{Claims, Compares, Fence, Grants, Lease, Message, Mistake, Number, Process, Reads};
 use super::{Role, Stable, StoreFault, Term, Timer, Token, Version};
-use bellwether_engine::protocol::{Id, Ids, Local};
-use serde::Serialize;
+use bellwether_engine::protocol::{Id, Ids, Local, state_type};
 
 /// What the last write was that the resource has accepted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Accepted {
     /// Of the newest grant; or there was none.
     #[default]
@@ -19,7 +17,7 @@ pub enum Accepted {
 }
 
 /// What of the store's record its replica has ([`Reads::Replica`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Copied {
     /// To which client the store has granted the lease.
     pub holder: Option<Id>,
@@ -30,7 +28,7 @@ pub struct Copied {
 }
 
 /// The highest of all grants, and the client that has seen it ([`Claims::CarrySeen`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Seen {
     /// The token of the grant.
     pub token: Token,
@@ -92,7 +90,7 @@ impl Lease {
     /// after it has expired it is not, and no process has it. After the record was changed, clients
     /// may watch it for some time, and claim nothing.
     fn on_acquire(&self, p: &mut Local<'_, Self>, from: Id, number: Number) {
-        let waits = |timer| p.timers().contains::<Lease>(timer);
+        let waits = |timer| p.armed(timer);
         if waits(Timer::LockDelay) || waits(Timer::Watch) {
             return p.send(from, Message::Refused(number, None));
         }
@@ -284,7 +282,7 @@ impl Lease {
         if self.store == StoreFault::CrashesAndKeeps {
             persist(p);
         }
-        if self.replicates() && !p.timers().contains::<Lease>(Timer::Replicate) {
+        if self.replicates() && !p.armed(Timer::Replicate) {
             p.arm(Timer::Replicate);
         }
     }

@@ -7,14 +7,12 @@
 //! that a process still has.
 
 use super::{Lease, Message, Mistake, StoreFault, Term};
-use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds, event_type};
 use std::collections::BTreeSet;
 
 /// A fencing token: the number of a grant.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[event_type]
+#[derive(Default)]
 pub struct Token(pub u8);
 
 impl Token {
@@ -27,9 +25,8 @@ impl Token {
 }
 
 /// How often the store's record was written, where clients watch it ([`Term::Observed`]).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[event_type]
+#[derive(Default)]
 pub struct Version(pub u8);
 
 impl Version {
@@ -43,9 +40,8 @@ impl Version {
 
 /// What a request is called, among those of one client: how often that had started, and which one
 /// it was since. Written as in `1.2`.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[event_type]
+#[derive(Default)]
 #[serde(into = "String", try_from = "String")]
 pub struct Number {
     /// How often the client had started.

@@ -1,11 +1,9 @@
 //! The rules by which a member could do otherwise, and each variant as one value of them.
 
-use bellwether_engine::protocol::{RuleDocs, Variant};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::protocol::{Variant, rule_type};
 
 /// The rules of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct Member {
     /// Which pauses of its process a member notices.
     pub pause: Pause,
@@ -22,8 +20,7 @@ pub struct Member {
 }
 
 /// Which pauses of its process a member notices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Pause {
     /// Every pause through which its node leads.
     Noticed,
@@ -34,8 +31,7 @@ pub enum Pause {
 }
 
 /// What follows if a leader can say nothing, as its disk does not answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Stall {
     /// Its program is told that it does not lead until the others can have heard of it.
     Withdrawn,
@@ -44,8 +40,7 @@ pub enum Stall {
 }
 
 /// When something is done that follows from a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Order {
     /// When the state is on stable storage.
     Durable,
@@ -54,8 +49,7 @@ pub enum Order {
 }
 
 /// Whether the program prepares itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Gated {
     /// It does, and is told when it is prepared.
     Waits,
@@ -64,8 +58,7 @@ pub enum Gated {
 }
 
 /// Whether a node waits for work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Work {
     /// It does, but for no longer than its lease lasts.
     Awaited,
@@ -73,48 +66,24 @@ pub enum Work {
     Ignored,
 }
 
-pub(super) const VARIANTS: &[Variant<Member>] = &[
-    Variant {
-        name: "recommended",
-        source: "ours: what impl/core/src/member promises",
-        rules: Member::RECOMMENDED,
-    },
-    Variant {
-        name: "pause-if-told",
-        source: "a mistake: a pause is noticed only by a program that knows that its node leads",
-        rules: Member { pause: Pause::IfTold, ..Member::RECOMMENDED },
-    },
-    Variant {
-        name: "pause-ignored",
-        source: "a mistake: a leader whose process stood still goes on",
-        rules: Member { pause: Pause::Ignored, ..Member::RECOMMENDED },
-    },
-    Variant {
-        name: "stall-ignored",
-        source: "a mistake: a leader goes on that was silent, as its disk did not answer",
-        rules: Member { stall: Stall::Ignored, ..Member::RECOMMENDED },
-    },
-    Variant {
-        name: "leads-at-once",
-        source: "a mistake: the program is told of an epoch that a crash may undo",
-        rules: Member { leads: Order::AtOnce, ..Member::RECOMMENDED },
-    },
-    Variant {
-        name: "sends-at-once",
-        source: "a mistake: another node is told of an epoch that a crash may undo",
-        rules: Member { sends: Order::AtOnce, ..Member::RECOMMENDED },
-    },
-    Variant {
-        name: "gate-open",
-        source: "a mistake: the program is told before it is prepared",
-        rules: Member { gate: Gated::Open, ..Member::RECOMMENDED },
-    },
-    Variant {
-        name: "work-ignored",
-        source: "a mistake: a node hands over while its program works",
-        rules: Member { work: Work::Ignored, ..Member::RECOMMENDED },
-    },
-];
+pub(super) const VARIANTS: &[Variant<Member>] = variant_table! { Member:
+    "recommended": "ours: what impl/core/src/member promises" => RECOMMENDED;
+    "pause-if-told":
+        "a mistake: a pause is noticed only by a program that knows that its node leads"
+        => RECOMMENDED { pause: Pause::IfTold };
+    "pause-ignored": "a mistake: a leader whose process stood still goes on"
+        => RECOMMENDED { pause: Pause::Ignored };
+    "stall-ignored": "a mistake: a leader goes on that was silent, as its disk did not answer"
+        => RECOMMENDED { stall: Stall::Ignored };
+    "leads-at-once": "a mistake: the program is told of an epoch that a crash may undo"
+        => RECOMMENDED { leads: Order::AtOnce };
+    "sends-at-once": "a mistake: another node is told of an epoch that a crash may undo"
+        => RECOMMENDED { sends: Order::AtOnce };
+    "gate-open": "a mistake: the program is told before it is prepared"
+        => RECOMMENDED { gate: Gated::Open };
+    "work-ignored": "a mistake: a node hands over while its program works"
+        => RECOMMENDED { work: Work::Ignored };
+};
 
 impl Member {
     /// The rules that keep every property.

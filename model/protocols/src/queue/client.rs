@@ -2,12 +2,10 @@
 
 use super::entries::{Entries, Entry, Number, Session};
 use super::{Alone, Contact, Gone, Message, Notified, Own, Process, Queue, Silence, Timer, Watch};
-use bellwether_engine::protocol::{Id, Local};
-use serde::Serialize;
+use bellwether_engine::protocol::{Id, Local, state_type};
 
 /// What a client is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub enum Role {
     /// It asked for a session.
     #[default]
@@ -29,7 +27,7 @@ pub enum Role {
 }
 
 /// What a client knows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Client {
     /// What it is doing.
     pub role: Role,

@@ -4,12 +4,10 @@
 //! Where a text is silent, its variant gets the rule of [`Queue::LOCK`], except for a leader that
 //! does not hear from the store: to be told nothing of it is to go on.
 
-use bellwether_engine::protocol::{RuleDocs, Variant};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::protocol::{Variant, rule_type};
 
 /// The rules in which programs that queue for the leadership differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[rule_type]
 pub struct Queue {
     /// Which change a client that does not lead wants to be told of.
     pub watch: Watch,
@@ -30,8 +28,7 @@ pub struct Queue {
 }
 
 /// Which change a client that does not lead wants to be told of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Watch {
     /// That the entry before its own goes.
     Predecessor,
@@ -42,8 +39,7 @@ pub enum Watch {
 }
 
 /// What a client does when it is told of the change that it watched for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Notified {
     /// It reads the directory again, and leads if its entry is the first.
     Reads,
@@ -52,8 +48,7 @@ pub enum Notified {
 }
 
 /// What a client does when the entry that it wants to watch has gone since it read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Gone {
     /// It reads the directory again.
     Reads,
@@ -62,8 +57,7 @@ pub enum Gone {
 }
 
 /// How a client knows its own entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Own {
     /// By a name of its own that the entry carries: it finds it although the reply was lost.
     Named,
@@ -75,8 +69,7 @@ pub enum Own {
 }
 
 /// What a client does that has just entered and finds no other before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Alone {
     /// It leads.
     Leads,
@@ -85,8 +78,7 @@ pub enum Alone {
 }
 
 /// What a leader does while it does not hear from the store, and when its session has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Silence {
     /// It stops leading until it hears from the store again; when it hears that its session has
     /// ended, it enters anew.
@@ -98,8 +90,7 @@ pub enum Silence {
 }
 
 /// How the store and its clients know that they hear each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Contact {
     /// By means that are not modelled, as failure detectors: the client notices a broken
     /// connection before the store gives up its session.
@@ -109,8 +100,7 @@ pub enum Contact {
 }
 
 /// What becomes of the directory when its last entry goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Directory {
     /// It stays, and its numbers go on.
     Stays,
@@ -118,58 +108,28 @@ pub enum Directory {
     GoesToo,
 }
 
-pub(super) const VARIANTS: &[Variant<Queue>] = &[
-    Variant {
-        name: "recommended",
-        source: "every process learns which leads, and a leader cut off from the store stands down",
-        rules: Queue::RECOMMENDED,
-    },
-    Variant {
-        name: "lock",
-        source: "ZooKeeper, Recipes and Solutions: Locks, read as an election",
-        rules: Queue::LOCK,
-    },
-    Variant {
-        name: "recipe",
-        source: "ZooKeeper, Recipes and Solutions: Leader Election, prose",
-        rules: Queue { gone: Gone::Waits, ..Queue::LOCK },
-    },
-    Variant {
-        name: "pseudocode",
-        source: "ZooKeeper, Recipes and Solutions: Leader Election, pseudocode to the letter",
-        rules: Queue { gone: Gone::Waits, alone: Alone::Waits, ..Queue::LOCK },
-    },
-    Variant {
-        name: "herd",
-        source: "ZooKeeper, Recipes and Solutions: Leader Election, the trivial solution",
-        rules: Queue { watch: Watch::First, ..Queue::LOCK },
-    },
-    Variant {
-        name: "herd-directory",
-        source: "the same with a watch on the directory, set by reading it",
-        rules: Queue { watch: Watch::Directory, ..Queue::LOCK },
-    },
-    Variant {
-        name: "without-re-check",
-        source: "a mistake that is often made: who is told leads",
-        rules: Queue { told: Notified::Leads, ..Queue::LOCK },
-    },
-    Variant {
-        name: "lesson",
-        source: "course lesson, class ZooKeeperLeaderElection",
-        rules: Queue { own: Own::Replied, silence: Silence::Ignores, ..Queue::LOCK },
-    },
-    Variant {
-        name: "container",
-        source: "the recommended rules in a directory that goes with its last entry",
-        rules: Queue { directory: Directory::GoesToo, ..Queue::RECOMMENDED },
-    },
-    Variant {
-        name: "pings",
-        source: "the recommended rules, and pings that are messages, to measure time-outs by",
-        rules: Queue { contact: Contact::Pings, ..Queue::RECOMMENDED },
-    },
-];
+pub(super) const VARIANTS: &[Variant<Queue>] = variant_table! { Queue:
+    "recommended":
+        "every process learns which leads, and a leader cut off from the store stands down"
+        => RECOMMENDED;
+    "lock": "ZooKeeper, Recipes and Solutions: Locks, read as an election" => LOCK;
+    "recipe": "ZooKeeper, Recipes and Solutions: Leader Election, prose"
+        => LOCK { gone: Gone::Waits };
+    "pseudocode": "ZooKeeper, Recipes and Solutions: Leader Election, pseudocode to the letter"
+        => LOCK { gone: Gone::Waits, alone: Alone::Waits };
+    "herd": "ZooKeeper, Recipes and Solutions: Leader Election, the trivial solution"
+        => LOCK { watch: Watch::First };
+    "herd-directory": "the same with a watch on the directory, set by reading it"
+        => LOCK { watch: Watch::Directory };
+    "without-re-check": "a mistake that is often made: who is told leads"
+        => LOCK { told: Notified::Leads };
+    "lesson": "course lesson, class ZooKeeperLeaderElection"
+        => LOCK { own: Own::Replied, silence: Silence::Ignores };
+    "container": "the recommended rules in a directory that goes with its last entry"
+        => RECOMMENDED { directory: Directory::GoesToo };
+    "pings": "the recommended rules, and pings that are messages, to measure time-outs by"
+        => RECOMMENDED { contact: Contact::Pings };
+};
 
 impl Queue {
     /// What keeps most: all watch the first entry, and a client that does not hear from the store

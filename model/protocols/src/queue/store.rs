@@ -2,7 +2,7 @@
 
 use super::entries::{Entries, Entry, MOST, Number, Session};
 use super::{Contact, Directory, Message, Own, Process, Queue, Timer};
-use bellwether_engine::protocol::{Id, Local};
+use bellwether_engine::protocol::{Id, Local, state_type};
 use serde::Serialize;
 
 /// What the store has.
@@ -28,8 +28,7 @@ pub(super) struct Open {
 }
 
 /// What a client is to be told of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[state_type]
 pub(super) enum Watched {
     /// That this entry comes or goes.
     Entry(Number),
@@ -174,7 +173,7 @@ impl Queue {
             Some(session) => session,
             None => store.open(from),
         };
-        if !p.timers().contains::<Self>(Timer::Session(from)) {
+        if !p.armed(Timer::Session(from)) {
             p.arm(Timer::Session(from));
         }
         p.send(from, Message::Opened(session));

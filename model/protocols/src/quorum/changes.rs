@@ -13,14 +13,12 @@
 //! Parliament*, ACM TOCS 16(2), 1998.
 
 use super::{Epoch, Letter, List, Message, Met, Process, Quorum, Role, Stable, Timer};
-use bellwether_engine::protocol::{Id, Ids, Local, RuleDocs};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::protocol::{Id, Ids, Local, event_type, rule_type};
 
 /// How new the lists of a process are: the epoch of the leader that proposed or decided them, and
 /// how often that had done either in this epoch.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[event_type]
+#[derive(Default)]
 pub struct Mark {
     /// The epoch of the leader.
     pub epoch: Epoch,
@@ -43,8 +41,7 @@ impl Mark {
 }
 
 /// When a leader decides the list that it has proposed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Decides {
     /// Once a majority of both lists has acknowledged it.
     ByMajority,

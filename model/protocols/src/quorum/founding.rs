@@ -10,8 +10,7 @@
 //! Why a voter that has lost its state is another voter: Ongaro's thesis, §11.7.2.
 
 use super::{List, Mark, Message, Quorum, Role, Stable, Timer, known, majority};
-use bellwether_engine::protocol::{Id, Ids, Local, RuleDocs, View};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::protocol::{Id, Ids, Local, View, event_type, rule_type, state_type};
 
 /// Which life of a process it is, from one start without a state to the next.
 pub type Birth = u8;
@@ -20,9 +19,8 @@ pub type Birth = u8;
 pub const FOUNDER: Birth = 0;
 
 /// The births of processes, of those that have another than a founder's.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[event_type]
+#[derive(Default)]
 #[serde(default)]
 pub struct Births {
     /// Those in their first life.
@@ -70,7 +68,7 @@ impl Births {
 }
 
 /// The births with which a process has met others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[state_type]
 pub struct Met {
     /// Those that were founders by then.
     #[serde(skip_serializing_if = "is_none")]
@@ -103,8 +101,7 @@ pub(super) fn is_none(ids: &Ids) -> bool {
 }
 
 /// What a process does that has lost its stable storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Forgotten {
     /// It has a new birth, and follows until a list has it with that.
     Follows,
@@ -113,8 +110,7 @@ pub enum Forgotten {
 }
 
 /// When a process votes that starts for the first time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Founding {
     /// From the start: it knows that it has forgotten nothing.
     Given,

@@ -8,7 +8,7 @@ impl Quorum {
     /// Whether a process is electable as far as its machine, its operator and its list go: it
     /// neither observes nor is a witness, for one, nor waits to be let in.
     pub(super) fn is_healthy(&self, p: &Local<'_, Self>) -> bool {
-        let away = p.timers().contains::<Self>(Timer::Away);
+        let away = p.armed(Timer::Away);
         let may_lead = self.may_lead(p.state, p.id(), Self::kept(p).birth, p.nodes());
         !p.state.unfit && !away && may_lead
     }
@@ -154,7 +154,7 @@ impl Quorum {
     /// waits already.
     pub(super) fn on_fit(&self, p: &mut Local<'_, Self>) {
         let waits = [Timer::Quiet, Timer::Watch, Timer::Backoff, Timer::Dwell];
-        let waits = waits.iter().any(|&timer| p.timers().contains::<Self>(timer));
+        let waits = waits.iter().any(|&timer| p.armed(timer));
         if p.state.role != Role::Follower || waits {
             return;
         }
@@ -231,7 +231,7 @@ impl Quorum {
     /// nothing to a process that claims: the promise began before the claim.
     pub(super) fn on_entrust(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
         let own = Self::kept(p).epoch;
-        let prepared = p.timers().contains::<Self>(Timer::Asked);
+        let prepared = p.armed(Timer::Asked);
         match p.state.role {
             Role::Succeeding if epoch == own => self.count(p, from),
             Role::Follower if epoch == own.saturating_add(1) && prepared => {
@@ -252,7 +252,7 @@ impl Quorum {
         }
         if self.heir == Heir::FromYield {
             p.arm(Timer::Asked);
-        } else if !p.timers().contains::<Self>(Timer::Asked) {
+        } else if !p.armed(Timer::Asked) {
             return self.claim(p, epoch.saturating_add(1));
         }
         Self::turn_asked(p, Role::Succeeding);

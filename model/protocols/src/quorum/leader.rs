@@ -24,7 +24,7 @@ impl Quorum {
     pub(super) fn start_round(&self, p: &mut Local<'_, Self>) {
         let (round, overstepped) = (p.state.round + 1, p.has_run_out(Timer::Lease));
         let alone = Ids::NONE.with(p.id());
-        let waits = p.timers().contains::<Self>(Timer::Asked) && self.rounds != Rounds::Latest;
+        let waits = p.armed(Timer::Asked) && self.rounds != Rounds::Latest;
         *p.state = Process { round, overstepped, ..*p.state };
         if waits {
             *p.state = Process { later: round, granted_later: alone, ..*p.state };

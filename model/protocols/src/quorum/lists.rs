@@ -5,13 +5,11 @@
 //! to vote, and did not by the list before, is *awaited*: it observes until a leader lets it in.
 
 use super::{Birth, Births, FOUNDER, Letter, Mark, Message, Process, Quorum, founding, majority};
-use bellwether_engine::protocol::{Id, Ids, Local, RuleDocs};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::protocol::{Id, Ids, Local, event_type, rule_type};
 
 /// A list of members.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[event_type]
+#[derive(Default)]
 #[serde(default)]
 pub struct List {
     /// How many lists were decided before it.
@@ -42,8 +40,7 @@ fn is_zero(place: &u8) -> bool {
 }
 
 /// Which lists of members there are, one after another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Lists {
     /// One, of all processes.
     One,
@@ -73,8 +70,7 @@ pub enum Lists {
 }
 
 /// What a process does that observes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Observing {
     /// It follows the leader, and is in no majority.
     Follows,

@@ -5,149 +5,94 @@ use super::{
     majority,
 };
 use bellwether_engine::protocol::{Id, Ids, Judge, Property, View};
-use bellwether_engine::temporal::{Liveness, Temporal};
 
-pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
-    Property {
-        name: "one-leader-per-epoch",
-        formula: "□ ¬∃ i ≠ j: leads(i) ∧ leads(j) ∧ epoch(i) = epoch(j)",
-        meaning: "no two processes lead in one epoch",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(one_leader_per_epoch),
-    },
-    Property {
-        name: "grants-stand",
-        formula: "□ ∀ grant of k to i in epoch e, counted or in flight: epoch(k) > e ∨ \
-                  granted-to(k) = i ∨ birth(k) is none by which i counts k",
-        meaning: "no process forgets what it granted in an epoch, or grants that to a second one",
-        by_default: true,
-        premise: Some(("a process has granted", |_, view| grants(view).next().is_some())),
-        temporal: Temporal::Always(grants_stand),
-    },
-    Property {
-        name: "epochs-grow",
-        formula: "□ ∀ leads(i): epoch(j) > epoch(i) ∨ (epoch(j) = epoch(i) ∧ granted-to(j) ∈ {i, \
-                  none}) ∨ waits-to-vote(j), for a majority of j",
-        meaning: "whatever is granted from now on has a higher epoch than every leader that there \
-                  was",
-        by_default: true,
-        premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
-        temporal: Temporal::Always(epochs_grow),
-    },
-    Property {
-        name: "epochs-in-order",
-        formula: "□ ∀ leads(i): no process that claims an older epoch has a majority, counted or \
-                  in flight",
-        meaning: "leaders begin in the order of their epochs: no process wins an older one later",
-        by_default: false,
-        premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
-        temporal: Temporal::Always(epochs_in_order),
-    },
-    Property {
-        name: "one-lease-at-a-time",
-        formula: "□ ¬∃ i ≠ j: has-lease(i) ∧ has-lease(j), has-lease(i) = leads(i) ∧ the lease of \
-                  i has not run out by its clock",
-        meaning: "no two processes believe in a lease that has not run out, when they ask their \
-                  clocks",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Always(one_lease_at_a_time),
-    },
-    Property {
-        name: "acts-with-a-lease",
-        formula: "□ ¬∃ i: i has just sent COORDINATOR or YIELD, and its lease had run out by its \
-                  clock",
-        meaning: "no process acts as a leader without a lease, however late it is",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Always(|_, view| view.ids().all(|id| !view.process(id).overstepped)),
-    },
-    Property {
-        name: "first-leader-stays",
-        formula: "□ leads(max{i})",
-        meaning: "the highest process, which leads at first, is never deposed; ask it where a \
-                  majority can hear it",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Always(|rules, view| {
+pub(super) const ALL: &[Property<Judge<Quorum>>] = property_table! {
+    "one-leader-per-epoch": "□ ¬∃ i ≠ j: leads(i) ∧ leads(j) ∧ epoch(i) = epoch(j)",
+        "no two processes lead in one epoch";
+        Always(one_leader_per_epoch);
+    "grants-stand":
+        "□ ∀ grant of k to i in epoch e, counted or in flight: epoch(k) > e ∨ granted-to(k) = i ∨ \
+         birth(k) is none by which i counts k",
+        "no process forgets what it granted in an epoch, or grants that to a second one",
+        if "a process has granted" => |_, view| grants(view).next().is_some();
+        Always(grants_stand);
+    "epochs-grow":
+        "□ ∀ leads(i): epoch(j) > epoch(i) ∨ (epoch(j) = epoch(i) ∧ granted-to(j) ∈ {i, none}) ∨ \
+         waits-to-vote(j), for a majority of j",
+        "whatever is granted from now on has a higher epoch than every leader that there was",
+        if "a process leads" => |_, view| leaders(view).next().is_some();
+        Always(epochs_grow);
+    "epochs-in-order" asked:
+        "□ ∀ leads(i): no process that claims an older epoch has a majority, counted or in flight",
+        "leaders begin in the order of their epochs: no process wins an older one later",
+        if "a process leads" => |_, view| leaders(view).next().is_some();
+        Always(epochs_in_order);
+    "one-lease-at-a-time" asked:
+        "□ ¬∃ i ≠ j: has-lease(i) ∧ has-lease(j), has-lease(i) = leads(i) ∧ the lease of i has not \
+         run out by its clock",
+        "no two processes believe in a lease that has not run out, when they ask their clocks";
+        Always(one_lease_at_a_time);
+    "acts-with-a-lease" asked:
+        "□ ¬∃ i: i has just sent COORDINATOR or YIELD, and its lease had run out by its clock",
+        "no process acts as a leader without a lease, however late it is";
+        Always(|_, view| view.ids().all(|id| !view.process(id).overstepped));
+    "first-leader-stays" asked: "□ leads(max{i})",
+        "the highest process, which leads at first, is never deposed; ask it where a majority can \
+         hear it";
+        Always(|rules, view| {
             let highest = view.ids().next_back();
             let own = highest.map_or(rules, |id| view.rules_of(rules, id));
             let voters = own.voters_of(&Process::default(), view.nodes);
             own.without_witness(voters).iter().last() == leaders(view).last()
-        }),
-    },
-    Property {
-        name: "hands-over",
-        formula: "◇ leads(transfer)",
-        meaning: "the process to which the first leader is asked to hand over leads at some \
-                  moment; ask it without faults",
-        by_default: false,
-        premise: Some(("a transfer is asked for", |rules, _| rules.transfer.is_some())),
-        temporal: Temporal::Liveness(Liveness::Eventually(|rules, view| {
+        });
+    "hands-over" asked: "◇ leads(transfer)",
+        "the process to which the first leader is asked to hand over leads at some moment; ask it \
+         without faults",
+        if "a transfer is asked for" => |rules, _| rules.transfer.is_some();
+        Eventually(|rules, view| {
             leaders(view).any(|id| Some(id) == rules.transfer)
-        })),
-    },
-    Property {
-        name: "one-list-per-number",
-        formula: "□ ¬∃ i, j: number(decided(i)) = number(decided(j)) ∧ decided(i) ≠ decided(j)",
-        meaning: "of several lists with one number, one is decided",
-        by_default: false,
-        premise: Some(("a list is decided after the first", |_, view| {
+        });
+    "one-list-per-number" asked:
+        "□ ¬∃ i, j: number(decided(i)) = number(decided(j)) ∧ decided(i) ≠ decided(j)",
+        "of several lists with one number, one is decided",
+        if "a list is decided after the first" => |_, view| {
             view.ids().any(|id| kept(view, id).decided.number > 0)
-        })),
-        temporal: Temporal::Always(one_list_per_number),
-    },
-    Property {
-        name: "changes-end",
-        formula: "◇□ ∃ leads(l): no list is pending at l, and a majority is in l's epoch and \
-                  follows l (or is l)",
-        meaning: "in the end each change that was proposed is decided or replaced, and a leader \
-                  has a majority behind it",
-        by_default: false,
-        premise: Some(("a list is pending", |_, view| {
+        };
+        Always(one_list_per_number);
+    "changes-end" asked:
+        "◇□ ∃ leads(l): no list is pending at l, and a majority is in l's epoch and follows l (or \
+         is l)",
+        "in the end each change that was proposed is decided or replaced, and a leader has a \
+         majority behind it",
+        if "a list is pending" => |_, view| {
             view.ids().any(|id| kept(view, id).decided != kept(view, id).list)
-        })),
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(|rules, view| {
+        };
+        EventuallyAlways(|rules, view| {
             one_has_a_following(rules, view)
                 && leaders(view).all(|id| kept(view, id).decided == kept(view, id).list)
-        })),
-    },
-    Property {
-        name: "forgotten-vote-again",
-        formula: "◇□ ∀ up i that has lost its memory: votes(i)",
-        meaning: "in the end each process that has lost its memory and is up votes again",
-        by_default: false,
-        premise: Some(("a process has lost its memory", |_, view| {
+        });
+    "forgotten-vote-again" asked: "◇□ ∀ up i that has lost its memory: votes(i)",
+        "in the end each process that has lost its memory and is up votes again",
+        if "a process has lost its memory" => |_, view| {
             view.ids().any(|id| view.up(id) && kept(view, id).lost > 0)
-        })),
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(|rules, view| {
+        };
+        EventuallyAlways(|rules, view| {
             view.ids().all(|id| !view.up(id) || kept(view, id).lost == 0 || votes(rules, view, id))
-        })),
-    },
-    Property {
-        name: "founders-vote",
-        formula: "◇ votes(i) for a majority of i",
-        meaning: "at some moment a majority of the first list votes; ask it without faults",
-        by_default: false,
-        premise: Some(("processes start without a state", |rules, _| {
+        });
+    "founders-vote" asked: "◇ votes(i) for a majority of i",
+        "at some moment a majority of the first list votes; ask it without faults",
+        if "processes start without a state" => |rules, _| {
             rules.founding != Founding::Given
-        })),
-        temporal: Temporal::Liveness(Liveness::Eventually(|rules, view| {
+        };
+        Eventually(|rules, view| {
             let voters = rules.voters(List::default(), view.nodes);
             let votes = |&id: &Id| votes(rules, view, id);
             voters.iter().filter(votes).count() >= majority(voters.len())
-        })),
-    },
-    Property {
-        name: "stable-leader",
-        formula: "◇□ ∃ leads(l): a majority is in l's epoch and follows l (or is l)",
-        meaning: "in the end one leader has a majority behind it, for good",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(one_has_a_following)),
-    },
-];
+        });
+    "stable-leader": "◇□ ∃ leads(l): a majority is in l's epoch and follows l (or is l)",
+        "in the end one leader has a majority behind it, for good";
+        EventuallyAlways(one_has_a_following);
+};
 
 type Moment<'a> = View<'a, Quorum>;
 

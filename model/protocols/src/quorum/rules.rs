@@ -2,13 +2,11 @@
 //! rules, and the election without its parts.
 
 use super::{Decides, Epoch, Forgotten, Founding, Lists, Observing};
-use bellwether_engine::protocol::{Id, Ids, Misfit, RuleDocs, Variant};
+use bellwether_engine::protocol::{Id, Ids, Misfit, Variant, rule_type};
 use bellwether_engine::terms::BEYOND;
-use serde::{Deserialize, Serialize};
 
 /// The rules of an election by a quorum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct Quorum {
     /// Whether a process asks around before it claims an epoch.
     pub canvass: Canvass,
@@ -160,8 +158,7 @@ pub(super) fn fits(rules: &Quorum, nodes: usize) -> Result<(), Misfit> {
 }
 
 /// The canvass before a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Canvass {
     /// A voter supports a process to which it would grant the epoch.
     Asks,
@@ -172,8 +169,7 @@ pub enum Canvass {
 }
 
 /// What a process that defers to a higher one does when a lower one asks: it answers OUTRANK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Defers {
     /// It goes on waiting for the higher one.
     Waits,
@@ -182,8 +178,7 @@ pub enum Defers {
 }
 
 /// How often a voter grants an epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Grants {
     /// Once.
     Once,
@@ -194,8 +189,7 @@ pub enum Grants {
 }
 
 /// Whether a voter grants nothing to another while its promise lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Promises {
     /// It does not.
     Kept,
@@ -204,8 +198,7 @@ pub enum Promises {
 }
 
 /// What outlasts a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Storage {
     /// The epoch and the grant, from before they are sent.
     Durable,
@@ -218,8 +211,7 @@ pub enum Storage {
 }
 
 /// From when on a leader counts its lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Count {
     /// From before it sent what a majority answered.
     BeforeSending,
@@ -228,8 +220,7 @@ pub enum Count {
 }
 
 /// Which rounds an acknowledgement counts for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Rounds {
     /// The one that it answers, and those before it, however late it comes.
     Own,
@@ -240,8 +231,7 @@ pub enum Rounds {
 }
 
 /// What a leader does when its lease has run out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Expiry {
     /// It steps down, and sends nothing more that renews a promise.
     StepsDown,
@@ -252,8 +242,7 @@ pub enum Expiry {
 }
 
 /// What a process does first that handles something late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Late {
     /// It looks by its clock whether its lease, or the one that it has asked for, has run out.
     LooksFirst,
@@ -262,8 +251,7 @@ pub enum Late {
 }
 
 /// Whether a higher process takes over from a leader that works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Preemption {
     /// It does not.
     Never,
@@ -274,8 +262,7 @@ pub enum Preemption {
 }
 
 /// What others do for the process that a leader yields to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Handover {
     /// They grant it the next epoch when they hear the leader yield, without being asked.
     Entrusted,
@@ -284,8 +271,7 @@ pub enum Handover {
 }
 
 /// What a leader does that has invited a process to take over, if that does not come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Absent {
     /// It waits for two rounds, and leads on.
     LeadsOn,
@@ -294,8 +280,7 @@ pub enum Absent {
 }
 
 /// From when on a process that a leader yields to counts its lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Heir {
     /// From its first challenge in this epoch, which is before the leader yields to it.
     FromChallenge,
@@ -304,8 +289,7 @@ pub enum Heir {
 }
 
 /// What a leader does that learns of a higher epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Deposed {
     /// It steps down.
     StepsDown,
@@ -313,30 +297,16 @@ pub enum Deposed {
     Ignores,
 }
 
-pub(super) const VARIANTS: &[Variant<Quorum>] = &[
-    Variant {
-        name: "recommended",
-        source: "the rules that keep every property that can be kept",
-        rules: Quorum::RECOMMENDED,
-    },
-    Variant {
-        name: "preemptive",
-        source: "the same, and a higher process takes over once it has followed for a while",
-        rules: Quorum { preemption: Preemption::Dwell, ..Quorum::RECOMMENDED },
-    },
-    Variant {
-        name: "bare",
-        source: "nothing but an epoch that is granted once: what the other rules are added to",
-        rules: Quorum {
-            canvass: Canvass::None,
-            outrank: false,
-            backoff: false,
-            promises: Promises::Broken,
-            quiet: false,
-            ..Quorum::RECOMMENDED
-        },
-    },
-];
+pub(super) const VARIANTS: &[Variant<Quorum>] = variant_table! { Quorum:
+    "recommended": "the rules that keep every property that can be kept" => RECOMMENDED;
+    "preemptive": "the same, and a higher process takes over once it has followed for a while"
+        => RECOMMENDED { preemption: Preemption::Dwell };
+    "bare": "nothing but an epoch that is granted once: what the other rules are added to"
+        => RECOMMENDED {
+            canvass: Canvass::None, outrank: false, backoff: false, promises: Promises::Broken,
+            quiet: false
+        };
+};
 
 impl Quorum {
     /// The rules that keep every property that can be kept.

@@ -18,7 +18,7 @@ impl Quorum {
         if !self.outrank || promised || !self.comes_before(p, from, epoch) {
             return self.say(p, from, Message::Support(epoch));
         }
-        p.state.led &= !p.timers().contains::<Self>(Timer::Backoff);
+        p.state.led &= !p.armed(Timer::Backoff);
         self.say(p, from, Message::Outrank(epoch));
         // One that defers waits for no longer than the one that asks does from now on.
         match p.state.role {
@@ -36,7 +36,7 @@ impl Quorum {
             return false;
         }
         let led = p.state.led && last == Some(p.id()) && p.state.role != Role::Deferring;
-        let quiet = p.timers().contains::<Self>(Timer::Quiet);
+        let quiet = p.armed(Timer::Quiet);
         (led && self.is_healthy(p) && !quiet) || (asks < p.id() && self.is_electable(p))
     }
 
@@ -136,15 +136,12 @@ impl Quorum {
     fn is_bound(&self, p: &Local<'_, Self>, other: Id) -> bool {
         let promised =
             p.state.promised.is_some_and(|id| id != other) || p.state.role == Role::Leader;
-        p.timers().contains::<Self>(Timer::Quiet) || (promised && self.promises == Promises::Kept)
+        p.armed(Timer::Quiet) || (promised && self.promises == Promises::Kept)
     }
 
     /// Whether it may run: a process that has found no majority is not electable for a while.
     fn is_electable(&self, p: &Local<'_, Self>) -> bool {
-        self.is_healthy(p)
-            && ![Timer::Backoff, Timer::Quiet]
-                .iter()
-                .any(|&timer| p.timers().contains::<Self>(timer))
+        self.is_healthy(p) && ![Timer::Backoff, Timer::Quiet].iter().any(|&timer| p.armed(timer))
     }
 
     /// "No", and what one that asks has to know.

@@ -2,85 +2,45 @@
 
 use super::{Message, RaftElection, Role, Stable, majority};
 use bellwether_engine::protocol::{Id, Judge, Property, View};
-use bellwether_engine::temporal::{Liveness, Temporal};
 
-pub(super) const ALL: &[Property<Judge<RaftElection>>] = &[
-    Property {
-        name: "election-safety",
-        formula: "□ ¬∃ i ≠ j: leads(i) ∧ leads(j) ∧ term(i) = term(j)",
-        meaning: "at most one leader can be elected in a term (Figure 3)",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(election_safety),
-    },
-    Property {
-        name: "votes-stand",
-        formula: "□ ∀ vote of k for i in term t, counted or in flight: term(k) > t ∨ vote(k) = i",
-        meaning: "no process forgets its vote in a term, or gives a second one (5.2)",
-        by_default: true,
-        premise: Some(("a process has voted", |_, view| votes(view).next().is_some())),
-        temporal: Temporal::Always(votes_stand),
-    },
-    Property {
-        name: "majority-behind",
-        formula: "□ ∀ leads(i): term(j) > term(i) ∨ (term(j) = term(i) ∧ vote(j) = i) for a \
-                  majority of j",
-        meaning: "a majority voted for each leader, and only a later term undoes that (5.2)",
-        by_default: true,
-        premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
-        temporal: Temporal::Always(majority_behind),
-    },
-    Property {
-        name: "terms-in-order",
-        formula: "□ ∀ leads(i): no candidate of an older term has a majority, counted or in flight",
-        meaning: "leaders begin in the order of their terms: no process wins an older one later",
-        by_default: false,
-        premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
-        temporal: Temporal::Always(terms_in_order),
-    },
-    Property {
-        name: "stable-leader",
-        formula: "◇□ ∃ leads(l): a majority is in l's term and follows l (or is l)",
-        meaning: "in the end one leader has a majority behind it, for good",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(someone_has_a_following)),
-    },
-    Property {
-        name: "following-recurs",
-        formula: "□◇ ∃ leads(l): a majority is in l's term and follows l (or is l)",
-        meaning: "again and again some leader has a majority behind it",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::AlwaysEventually(someone_has_a_following)),
-    },
-    Property {
-        name: "candidates-can-win",
-        formula: "□ ∀ up candidate i: log(i) ≥ log(j) for a majority of j",
-        meaning: "no process asks for votes that a majority cannot give it, as their logs are \
-                  fresher (thesis, 9.6)",
-        by_default: false,
-        premise: Some(("a process is a candidate", |_, view| candidates(view).next().is_some())),
-        temporal: Temporal::Always(candidates_can_win),
-    },
-    Property {
-        name: "leaders-hear",
-        formula: "◇□ ∀ leads(l): l hears a majority",
-        meaning: "in the end no process leads that a majority cannot reach",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(leaders_hear)),
-    },
-    Property {
-        name: "split-vote",
-        formula: "reachable: all that are up are in one term and have voted, and no process has a \
-                  majority of the votes",
-        meaning: "the votes of a term can be split, so that no process wins it (5.2)",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Reachable(split_vote),
-    },
-];
+pub(super) const ALL: &[Property<Judge<RaftElection>>] = property_table! {
+    "election-safety": "□ ¬∃ i ≠ j: leads(i) ∧ leads(j) ∧ term(i) = term(j)",
+        "at most one leader can be elected in a term (Figure 3)";
+        Always(election_safety);
+    "votes-stand": "□ ∀ vote of k for i in term t, counted or in flight: term(k) > t ∨ vote(k) = i",
+        "no process forgets its vote in a term, or gives a second one (5.2)",
+        if "a process has voted" => |_, view| votes(view).next().is_some();
+        Always(votes_stand);
+    "majority-behind":
+        "□ ∀ leads(i): term(j) > term(i) ∨ (term(j) = term(i) ∧ vote(j) = i) for a majority of j",
+        "a majority voted for each leader, and only a later term undoes that (5.2)",
+        if "a process leads" => |_, view| leaders(view).next().is_some();
+        Always(majority_behind);
+    "terms-in-order" asked:
+        "□ ∀ leads(i): no candidate of an older term has a majority, counted or in flight",
+        "leaders begin in the order of their terms: no process wins an older one later",
+        if "a process leads" => |_, view| leaders(view).next().is_some();
+        Always(terms_in_order);
+    "stable-leader": "◇□ ∃ leads(l): a majority is in l's term and follows l (or is l)",
+        "in the end one leader has a majority behind it, for good";
+        EventuallyAlways(someone_has_a_following);
+    "following-recurs" asked: "□◇ ∃ leads(l): a majority is in l's term and follows l (or is l)",
+        "again and again some leader has a majority behind it";
+        AlwaysEventually(someone_has_a_following);
+    "candidates-can-win" asked: "□ ∀ up candidate i: log(i) ≥ log(j) for a majority of j",
+        "no process asks for votes that a majority cannot give it, as their logs are fresher \
+         (thesis, 9.6)",
+        if "a process is a candidate" => |_, view| candidates(view).next().is_some();
+        Always(candidates_can_win);
+    "leaders-hear" asked: "◇□ ∀ leads(l): l hears a majority",
+        "in the end no process leads that a majority cannot reach";
+        EventuallyAlways(leaders_hear);
+    "split-vote" asked:
+        "reachable: all that are up are in one term and have voted, and no process has a majority \
+         of the votes",
+        "the votes of a term can be split, so that no process wins it (5.2)";
+        Reachable(split_vote);
+};
 
 type Moment<'a> = View<'a, RaftElection>;
 

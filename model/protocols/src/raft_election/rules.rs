@@ -1,15 +1,14 @@
 //! The rules that the paper, the thesis and the programs add to each other, and each election of
 //! the texts as one value of them.
 
-use bellwether_engine::protocol::{Id, MAX_SEARCHED, Misfit, RuleDocs, Variant};
+use bellwether_engine::protocol::{Id, MAX_SEARCHED, Misfit, Variant, rule_type};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
 /// The rules of an election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct RaftElection {
     /// Whether a process asks around before it raises its term, and which process then says yes.
     pub prevote: PreVote,
@@ -39,8 +38,7 @@ pub struct RaftElection {
 }
 
 /// The canvass before an election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum PreVote {
     /// There is none.
     None,
@@ -67,8 +65,7 @@ impl PreVote {
 }
 
 /// What outlasts a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Storage {
     /// The term and the vote.
     Durable,
@@ -79,8 +76,7 @@ pub enum Storage {
 }
 
 /// How long an election time-out takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum TimeOuts {
     /// As long as chance says: whose is over first is not always another process.
     Random,
@@ -89,8 +85,7 @@ pub enum TimeOuts {
 }
 
 /// What a candidate does that is not elected in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Unelected {
     /// It canvasses again, if there is a canvass.
     Canvasses,
@@ -100,8 +95,7 @@ pub enum Unelected {
 
 /// What becomes of the vote of a process that hears the leader of its own term while it asks for
 /// votes or pre-votes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Returning {
     /// It stands.
     KeepsVote,
@@ -110,8 +104,7 @@ pub enum Returning {
 }
 
 /// Whether the lowest process was promoted from a learner to a voter, and has not heard of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Promoted {
     /// It was not: it is a voter like all others.
     None,
@@ -224,44 +217,19 @@ impl<'de> Deserialize<'de> for Logs {
     }
 }
 
-pub(super) const VARIANTS: &[Variant<RaftElection>] = &[
-    Variant {
-        name: "recommended",
-        source: "thesis 9.6 (pre-vote) and 6.2 (a leader without a majority steps down)",
-        rules: RaftElection::RECOMMENDED,
-    },
-    Variant {
-        name: "paper",
-        source: "Ongaro and Ousterhout 2014, sections 5.1, 5.2 and 5.4.1",
-        rules: RaftElection::PAPER,
-    },
-    Variant {
-        name: "sticky",
-        source: "the same with section 6: a process that hears a leader ignores requests for its \
-                 vote",
-        rules: RaftElection { stickiness: true, ..RaftElection::PAPER },
-    },
-    Variant {
-        name: "prevote",
-        source: "Ongaro 2014 (thesis), section 9.6",
-        rules: RaftElection { prevote: PreVote::LogAndSilence, ..RaftElection::PAPER },
-    },
-    Variant {
-        name: "check-quorum",
-        source: "Ongaro 2014 (thesis), section 6.2",
-        rules: RaftElection { check_quorum: true, ..RaftElection::PAPER },
-    },
-    Variant {
-        name: "etcd-prevote",
-        source: "etcd with PreVote but without CheckQuorum: only logs decide a pre-vote",
-        rules: RaftElection { prevote: PreVote::Log, ..RaftElection::PAPER },
-    },
-    Variant {
-        name: "etcd",
-        source: "etcd with PreVote and CheckQuorum, which brings stickiness",
-        rules: RaftElection { stickiness: true, ..RaftElection::RECOMMENDED },
-    },
-];
+pub(super) const VARIANTS: &[Variant<RaftElection>] = variant_table! { RaftElection:
+    "recommended": "thesis 9.6 (pre-vote) and 6.2 (a leader without a majority steps down)"
+        => RECOMMENDED;
+    "paper": "Ongaro and Ousterhout 2014, sections 5.1, 5.2 and 5.4.1" => PAPER;
+    "sticky": "the same with section 6: a process that hears a leader ignores requests for its vote"
+        => PAPER { stickiness: true };
+    "prevote": "Ongaro 2014 (thesis), section 9.6" => PAPER { prevote: PreVote::LogAndSilence };
+    "check-quorum": "Ongaro 2014 (thesis), section 6.2" => PAPER { check_quorum: true };
+    "etcd-prevote": "etcd with PreVote but without CheckQuorum: only logs decide a pre-vote"
+        => PAPER { prevote: PreVote::Log };
+    "etcd": "etcd with PreVote and CheckQuorum, which brings stickiness"
+        => RECOMMENDED { stickiness: true };
+};
 
 impl RaftElection {
     /// The paper's election with everything that it needs where some processes do not hear each

@@ -8,69 +8,36 @@
 use super::election::named;
 use super::{Counter, Elid, Incarnation, Ldr, Message, Process, Status, Stoller};
 use bellwether_engine::protocol::{Id, Judge, Property, View};
-use bellwether_engine::temporal::{Liveness, Temporal};
 
-pub(super) const ALL: &[Property<Judge<Stoller>>] = &[
-    Property {
-        name: "sle1",
-        formula: "□ ∀ up i, j: norm(i) ∧ norm(j) ⇒ ldr(i) = ldr(j)",
-        meaning: "no two normal processes have different leaders (Stoller 1997, SLE1)",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Always(sle1),
-    },
-    Property {
-        name: "sle2",
-        formula: "◇□ ∀ up i: norm(i) ∧ up(ldr(i))",
-        meaning: "in the end every process is normal, with a live leader, for good (Stoller 1997, \
-                  SLE2)",
-        by_default: true,
-        premise: None,
-        temporal: Temporal::Liveness(Liveness::EventuallyAlways(sle2)),
-    },
-    Property {
-        name: "own-election",
-        formula: "□ ∀ up i: elec1(i) ∨ elec2(i) ⇒ elid(i) is the last that i began",
-        meaning: "a process that is in an election is in the latest of its own (Svensson 2008)",
-        by_default: false,
-        premise: Some(("a process is in an election", |_, view| live(view).any(|(_, p)| holds(p)))),
-        temporal: Temporal::Always(own_election),
-    },
-    Property {
-        name: "downwards",
-        formula: "□ ∀ HALT, LDR in flight from i to j: i > j",
-        meaning: "only higher processes halt others and tell them that they lead (Svensson 2008)",
-        by_default: false,
-        premise: Some(("a HALT or LDR is in flight", |_, view| {
+pub(super) const ALL: &[Property<Judge<Stoller>>] = property_table! {
+    "sle1": "□ ∀ up i, j: norm(i) ∧ norm(j) ⇒ ldr(i) = ldr(j)",
+        "no two normal processes have different leaders (Stoller 1997, SLE1)";
+        Always(sle1);
+    "sle2": "◇□ ∀ up i: norm(i) ∧ up(ldr(i))",
+        "in the end every process is normal, with a live leader, for good (Stoller 1997, SLE2)";
+        EventuallyAlways(sle2);
+    "own-election" asked: "□ ∀ up i: elec1(i) ∨ elec2(i) ⇒ elid(i) is the last that i began",
+        "a process that is in an election is in the latest of its own (Svensson 2008)",
+        if "a process is in an election" => |_, view| live(view).any(|(_, p)| holds(p));
+        Always(own_election);
+    "downwards" asked: "□ ∀ HALT, LDR in flight from i to j: i > j",
+        "only higher processes halt others and tell them that they lead (Svensson 2008)",
+        if "a HALT or LDR is in flight" => |_, view| {
             view.in_flight(|_, _, m| matches!(m, Message::Halt(_) | Message::Ldr(_)))
-        })),
-        temporal: Temporal::Always(downwards),
-    },
-    Property {
-        name: "leader-unsuspected",
-        formula: "□ ∀ up i, j: leads(i) ⇒ i ∉ down(j)",
-        meaning: "no process takes one that leads for down (Svensson 2008)",
-        by_default: false,
-        premise: Some(("a process is taken for down", someone_down)),
-        temporal: Temporal::Always(leader_unsuspected),
-    },
-    Property {
-        name: "not-passed-over",
-        formula: "□ ∀ up i, j < i: elec2(i) ∧ i ∈ down(j) ⇒ pendack(i) ≥ j",
-        meaning: "stage 2 has not passed a process that takes its owner for down (Svensson 2008)",
-        by_default: false,
-        premise: Some(("a process is taken for down", someone_down)),
-        temporal: Temporal::Always(not_passed_over),
-    },
-    Property {
-        name: "new-names",
-        formula: "□ ∀ i: no process and no message knows the name of i's next election",
-        meaning: "the next election of a process has a name that none had before",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Always(new_names),
-    },
-];
+        };
+        Always(downwards);
+    "leader-unsuspected" asked: "□ ∀ up i, j: leads(i) ⇒ i ∉ down(j)",
+        "no process takes one that leads for down (Svensson 2008)",
+        if "a process is taken for down" => someone_down;
+        Always(leader_unsuspected);
+    "not-passed-over" asked: "□ ∀ up i, j < i: elec2(i) ∧ i ∈ down(j) ⇒ pendack(i) ≥ j",
+        "stage 2 has not passed a process that takes its owner for down (Svensson 2008)",
+        if "a process is taken for down" => someone_down;
+        Always(not_passed_over);
+    "new-names" asked: "□ ∀ i: no process and no message knows the name of i's next election",
+        "the next election of a process has a name that none had before";
+        Always(new_names);
+};
 
 fn live<'a>(view: &'a View<'a, Stoller>) -> impl Iterator<Item = (Id, &'a Process)> {
     view.ids().filter(|&id| view.up(id)).map(|id| (id, view.process(id)))

@@ -1,12 +1,10 @@
 //! The rules in which the variants of Stoller's election differ, and each variant as one value of
 //! them.
 
-use bellwether_engine::protocol::{RuleDocs, Variant};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::protocol::{Variant, rule_type};
 
 /// The rules in which the variants of Stoller's election differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(deny_unknown_fields)]
+#[rule_type]
 pub struct Stoller {
     /// What an election begins with.
     pub begins: Begins,
@@ -34,8 +32,7 @@ pub struct Stoller {
 }
 
 /// What an election begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Begins {
     /// Stage 1: it waits until every higher process is reported down, or halts it.
     StageOne,
@@ -44,8 +41,7 @@ pub enum Begins {
 }
 
 /// What a process does when it is halted although it follows, or waits for, another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Halted {
     /// It gives way to the process that halts it.
     Yields,
@@ -57,8 +53,7 @@ pub enum Halted {
 }
 
 /// Which processes a leader asks now and then whether they follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Query {
     /// No process.
     None,
@@ -69,8 +64,7 @@ pub enum Query {
 }
 
 /// Which process answers a leader's question with NOT_NORM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Answer {
     /// A process that neither leads nor follows.
     NotNorm,
@@ -85,8 +79,7 @@ pub enum Answer {
 }
 
 /// What a leader does when it is told that a process does not follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Again {
     /// Stage 2 once more, under the id of the election that it won.
     Halts,
@@ -98,8 +91,7 @@ pub enum Again {
 
 /// What a process in stage 2 does when its HALT stays unanswered although no detector reports the
 /// receiver as down: that lost it, in a restart or on the way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Unanswered {
     /// It waits on.
     Waits,
@@ -110,8 +102,7 @@ pub enum Unanswered {
 }
 
 /// Whether a detector notices that a process was down although it is up again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Restart {
     /// It does not: it watches the process, and reports it only while it is down.
     Unnoticed,
@@ -121,8 +112,7 @@ pub enum Restart {
 }
 
 /// Whether a process can tell its incarnations apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Incarnation {
     /// It counts its starts on stable storage, and each has a higher number.
     Stable,
@@ -131,8 +121,7 @@ pub enum Incarnation {
 }
 
 /// Whether the elections of one incarnation have numbers of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
-#[serde(rename_all = "kebab-case")]
+#[rule_type]
 pub enum Counter {
     /// Each has one more than the last.
     Counts,
@@ -140,41 +129,23 @@ pub enum Counter {
     Stands,
 }
 
-pub(super) const VARIANTS: &[Variant<Stoller>] = &[
-    Variant {
-        name: "recommended",
-        source: "no combination of the rules keeps all that this one keeps, and something more",
-        rules: Stoller::RECOMMENDED,
-    },
-    Variant {
-        name: "stoller",
-        source: "S. D. Stoller 1997, the bully with a failure detector, for synchronous systems",
-        rules: Stoller::SYNCHRONOUS,
-    },
-    Variant {
-        name: "asynchronous",
-        source: "S. D. Stoller 1997, for asynchronous systems, as Cant's gl_async_bully tells it",
-        rules: Stoller {
-            begins: Begins::StageTwo,
-            halted: Halted::Rejects,
-            answer: Answer::LedByLower,
-            again: Again::Elects,
-            plays_dead: true,
-            ..Stoller::SYNCHRONOUS
-        },
-    },
-    Variant {
-        name: "gen-leader",
-        source: "Erlang's gen_leader (Arts, Svensson, Wiger) without its workers and joining",
-        rules: Stoller {
-            halted: Halted::TellsLeader,
-            query: Query::Down,
-            answer: Answer::GivesWay,
-            again: Again::Announces,
-            ..Stoller::SYNCHRONOUS
-        },
-    },
-];
+pub(super) const VARIANTS: &[Variant<Stoller>] = variant_table! { Stoller:
+    "recommended": "no combination of the rules keeps all that this one keeps, and something more"
+        => RECOMMENDED;
+    "stoller": "S. D. Stoller 1997, the bully with a failure detector, for synchronous systems"
+        => SYNCHRONOUS;
+    "asynchronous":
+        "S. D. Stoller 1997, for asynchronous systems, as Cant's gl_async_bully tells it"
+        => SYNCHRONOUS {
+            begins: Begins::StageTwo, halted: Halted::Rejects, answer: Answer::LedByLower,
+            again: Again::Elects, plays_dead: true
+        };
+    "gen-leader": "Erlang's gen_leader (Arts, Svensson, Wiger) without its workers and joining"
+        => SYNCHRONOUS {
+            halted: Halted::TellsLeader, query: Query::Down, answer: Answer::GivesWay,
+            again: Again::Announces
+        };
+};
 
 impl Stoller {
     /// The rules that the program implements.

@@ -10,7 +10,7 @@
 //! first brought over ways that are as short as the prices say, by blocking flows (E. A. Dinic,
 //! 1970), and then the prices rise.
 
-use super::{Arcs, NONE};
+use super::arcs::{Arcs, NONE};
 use crate::limits::{Reason, Watch};
 
 /// A flow while it grows.

@@ -12,8 +12,8 @@ pub use saves::Saves;
 
 pub(super) use lessons::{Lessons, Logged};
 
-use super::search::Level;
-use crate::space::Space;
+use super::error::DiskError;
+use super::level::Reached;
 use lessons::Lesson;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -54,50 +54,6 @@ impl Disk {
     pub fn resume(folder: impl Into<PathBuf>) -> Self {
         Disk { resume: true, ..Disk::begin(folder) }
     }
-}
-
-/// The error that the folder of a search is not as it must be.
-#[derive(Debug, thiserror::Error)]
-pub enum DiskError {
-    /// The system refuses.
-    #[error("cannot {doing} {}: {why}; give --disk a folder that can be written", path.display())]
-    Io {
-        /// The operation that failed.
-        doing: &'static str,
-        /// The file or folder of the operation.
-        path: PathBuf,
-        /// The error of the system.
-        why: io::Error,
-    },
-    /// The folder has a search already, which was not asked for.
-    #[error(
-        "there is a search in {} that was interrupted; --resume goes on with it, and another \
-         folder begins a new one",
-        .0.display()
-    )]
-    Waiting(PathBuf),
-    /// The folder has no search.
-    #[error("no search was saved in {}; leave --resume out to begin one", .0.display())]
-    Nothing(PathBuf),
-    /// The folder has another search.
-    #[error(
-        "the search in {} is another one: {what}; give the same command as then, or another folder",
-        path.display()
-    )]
-    Other {
-        /// The folder that was given.
-        path: PathBuf,
-        /// The difference between the two searches.
-        what: String,
-    },
-    /// A file is not as it was written.
-    #[error("{} is not as it was written: {what}; remove the folder to begin anew", path.display())]
-    Torn {
-        /// The path of the file.
-        path: PathBuf,
-        /// The fault of the file.
-        what: &'static str,
-    },
 }
 
 /// A file that was written to its end.
@@ -218,10 +174,8 @@ impl Folder {
 /// How far a search is.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Progress {
-    pub(super) initial: Vec<u64>,
-    pub(super) levels: Vec<Level>,
-    pub(super) generated: u64,
-    pub(super) leaves_boundary: bool,
+    #[serde(flatten)]
+    pub(super) reached: Reached,
     /// The states, with their transitions if those are kept.
     pub(super) states: Vec<Stored>,
 }
@@ -443,42 +397,6 @@ fn first(ours: &Value, theirs: &Value) -> Option<(String, [String; 2])> {
     }
     let told = |value: Option<&Value>| value.map_or("not there".to_owned(), Value::to_string);
     Some((name.clone(), both.map(told)))
-}
-
-/// Writes words one after the other.
-pub(super) fn write_words(
-    out: &mut dyn Write,
-    words: impl IntoIterator<Item = u64>,
-) -> io::Result<()> {
-    words.into_iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))
-}
-
-/// Writes how many numbers there are, and the numbers.
-pub(super) fn write_numbers(out: &mut dyn Write, numbers: &[u32]) -> io::Result<()> {
-    write_words(out, [numbers.len() as u64])?;
-    numbers.iter().try_for_each(|number| out.write_all(&number.to_le_bytes()))
-}
-
-/// Reads numbers of which it was written how many there are.
-pub(super) fn read_numbers(file: &mut dyn Read) -> io::Result<Vec<u32>> {
-    let [count] = read_words::<1>(file)?;
-    (0..count).map(|_| read_number(file)).collect()
-}
-
-pub(super) fn read_number(file: &mut dyn Read) -> io::Result<u32> {
-    let mut bytes = [0; size_of::<u32>()];
-    file.read_exact(&mut bytes)?;
-    Ok(u32::from_le_bytes(bytes))
-}
-
-pub(super) fn read_words<const W: usize>(file: &mut dyn Read) -> io::Result<[u64; W]> {
-    let mut words = [0; W];
-    for word in &mut words {
-        let mut bytes = [0; size_of::<u64>()];
-        file.read_exact(&mut bytes)?;
-        *word = u64::from_le_bytes(bytes);
-    }
-    Ok(words)
 }
 
 #[cfg(test)]

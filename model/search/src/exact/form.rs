@@ -1,6 +1,6 @@
 //! What a state looks like in a [table](super::table), and where in it it belongs.
 
-use super::search::LOG_SHARDS;
+use super::shard::LOG_SHARDS;
 
 /// The cells of a bucket, if each state takes one.
 pub(super) const LINE: usize = 16;
@@ -14,6 +14,14 @@ pub(super) const AWAY: [u8; 16] = [0, 1, 2, 4, 6, 9, 12, 16, 20, 25, 30, 36, 42,
 
 /// How far from its own bucket a state may stand.
 pub(super) const FARTHEST: usize = AWAY[AWAY.len() - 1] as usize;
+
+/// The bits of a state's first cell, from the highest: six are its mark, of which two say what has
+/// become of it (0 is no state) and four, until it is expanded, [how it was
+/// reached](crate::space::Last). The next four say how far it stands from its bucket, and the rest
+/// is what is left of its head.
+pub(super) const STAGE_BITS: u32 = 2;
+pub(super) const LAST_BITS: u32 = 4;
+pub(super) const MARK_BITS: u32 = STAGE_BITS + LAST_BITS;
 
 /// How many bits of what is left of a state's head stand in its first cell.
 pub(super) const AWAY_SHIFT: u32 = 22;

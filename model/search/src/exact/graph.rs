@@ -1,70 +1,16 @@
 //! The transitions of all states, in compressed rows.
 
-use super::ListSearch;
-use super::disk::{read_numbers, write_numbers};
-use super::search::SHARDS;
+use super::list::List;
+use super::numbered::Numbered;
+use super::shard::SHARDS;
 use crate::rows::{OUTSIDE, Rows};
 use crate::space::{ActionId, Answers, Fairness, STUTTERS, Space};
-use std::io::{self, Read, Write};
 use std::ops::Range;
-
-/// Where the states of one shard lead, while the search goes on.
-#[derive(Debug, Default)]
-pub(super) struct ShardRows {
-    /// Where each state's targets end.
-    ends: Vec<u32>,
-    /// The shard in the low bits, the number in it above.
-    targets: Vec<u32>,
-    answers: Vec<Answers>,
-}
-
-impl ShardRows {
-    /// Adds the row of the next state.
-    pub(super) fn push(
-        &mut self,
-        answers: Answers,
-        targets: impl Iterator<Item = Option<(usize, u32)>>,
-    ) {
-        let code = |(shard, number): (usize, u32)| number * SHARDS as u32 + shard as u32;
-        self.targets.extend(targets.map(|target| target.map_or(OUTSIDE, code)));
-        self.ends.push(self.targets.len() as u32);
-        self.answers.push(answers);
-    }
-
-    /// The row of a state: the answers about it, and where it leads.
-    pub(super) fn row(
-        &self,
-        number: usize,
-    ) -> (Answers, impl Iterator<Item = Option<(usize, u32)>> + '_) {
-        let begin = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let targets = &self.targets[begin as usize..self.ends[number] as usize];
-        let place = |&code: &u32| match code {
-            OUTSIDE => None,
-            code => Some((code as usize % SHARDS, code / SHARDS as u32)),
-        };
-        (self.answers[number], targets.iter().map(place))
-    }
-
-    /// How many rows there are.
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let all = [&self.ends, &self.targets, &self.answers];
-        all.into_iter().try_for_each(|numbers| write_numbers(out, numbers))
-    }
-
-    pub(super) fn read(file: &mut dyn Read) -> io::Result<Self> {
-        let (ends, targets) = (read_numbers(file)?, read_numbers(file)?);
-        Ok(ShardRows { ends, targets, answers: read_numbers(file)? })
-    }
-}
 
 /// The graph of every reachable state, and of every transition between them.
 pub struct Graph<'s> {
     space: &'s dyn Space,
-    found: Box<dyn ListSearch>,
+    found: Numbered,
     /// The number of each shard's first state.
     first: Vec<u32>,
     initial: Vec<u32>,
@@ -76,30 +22,31 @@ pub struct Graph<'s> {
 impl<'s> Graph<'s> {
     /// The graph that a search with transitions has found. States that it found and did not get to
     /// have none.
-    pub(super) fn new(mut found: Box<dyn ListSearch>, space: &'s dyn Space) -> Self {
-        let sizes = found.sizes();
+    pub(super) fn new(mut found: Numbered, space: &'s dyn Space) -> Self {
         let mut first = vec![0];
-        for size in &sizes {
-            first.push(first[first.len() - 1] + size);
+        for size in found.lists.iter().map(List::count) {
+            first.push(first[first.len() - 1] + size as u32);
         }
         let number = |code: u32| match code {
             OUTSIDE => OUTSIDE,
             code => first[code as usize % SHARDS] + code / SHARDS as u32,
         };
-        let initial = found.initial().iter().map(|&(shard, at)| first[shard] + at).collect();
-        let rows = found.take_rows();
+        let initial = found.reached.initial.chunks(found.width);
+        let initial = initial.filter_map(|state| found.place(state));
+        let initial = initial.map(|(shard, at)| first[shard] + at).collect();
+        let rows = found.rows.take().unwrap_or_default();
         let edges = rows.iter().map(|rows| rows.targets.len()).sum();
         let states = first[first.len() - 1] as usize;
         let mut offsets = Vec::with_capacity(states + 1);
         let mut targets = Vec::with_capacity(edges);
         let mut answers = Vec::with_capacity(states);
         offsets.push(0);
-        for (rows, size) in rows.into_iter().zip(sizes) {
+        for (rows, list) in rows.into_iter().zip(&found.lists) {
             let before = targets.len() as u64;
             offsets.extend(rows.ends.iter().map(|&end| before + u64::from(end)));
             targets.extend(rows.targets.iter().map(|&code| number(code)));
             answers.extend(&rows.answers);
-            let missing = size as usize - rows.ends.len();
+            let missing = list.count() - rows.ends.len();
             offsets.extend(std::iter::repeat_n(targets.len() as u64, missing));
             answers.extend(std::iter::repeat_n(0, missing));
         }
@@ -115,7 +62,8 @@ impl<'s> Graph<'s> {
     /// Returns a state in words.
     pub fn words(&self, number: u32) -> Vec<u64> {
         let shard = self.first.partition_point(|&first| first <= number) - 1;
-        self.found.words(shard, number - self.first[shard])
+        let number = number - self.first[shard];
+        self.found.lists[shard].words(number..number + 1).to_vec()
     }
 }
 
@@ -154,11 +102,14 @@ impl Rows for Graph<'_> {
 
     /// From the last level to the first: most transitions lead to the next level.
     fn backwards(&self) -> Vec<Range<u32>> {
-        let numbers = |(first, range): (&u32, &Range<u32>)| first + range.start..first + range.end;
-        let levels = self.found.levels().into_iter().rev();
-        levels
-            .flat_map(|level| self.first.iter().zip(&level).map(numbers).collect::<Vec<_>>())
-            .collect()
+        let levels = (0..self.found.reached.levels.len()).rev();
+        let all = levels.flat_map(|level| {
+            self.first.iter().zip(&self.found.lists).map(move |(first, list)| {
+                let Range { start, end } = list.level(level);
+                first + start..first + end
+            })
+        });
+        all.collect()
     }
 
     fn has_strong(&self) -> bool {

@@ -1,12 +1,16 @@
 //! A set of states in the order in which they came: each has a number, which the transitions
 //! between states need.
 
-use super::disk::{read_numbers, read_words, write_numbers, write_words};
 use super::form::digest;
-use super::search::{LOG_SHARDS, Shard};
+use super::shard::{LOG_SHARDS, Shard};
+use super::words::{read_numbers, read_words, write_numbers, write_words};
 use crate::space::{Last, NO_LAST, Space};
 use std::io::{self, Read, Write};
 use std::ops::Range;
+
+/// How many states of one shard are expanded in one round. What follows from them is kept until the
+/// end of the round, so that much of each shard is looked up while it is in the processor's cache.
+const ROUND: u32 = 2048;
 
 /// How many states are looked up together.
 const TOGETHER: usize = 32;
@@ -22,7 +26,7 @@ const MOST: usize = INDEX as usize - 1;
 
 /// A hash of which all bits depend on all bits of the state.
 #[inline]
-pub(super) fn hash<const W: usize>(state: &[u64; W]) -> u64 {
+pub(super) fn hash(state: &[u64]) -> u64 {
     digest(state).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
 
@@ -34,8 +38,10 @@ pub(super) fn shard_of(hash: u64) -> usize {
 
 /// States in the order in which they came, and a table to find them.
 #[derive(Debug, Default)]
-pub(super) struct List<const W: usize> {
-    states: Vec<[u64; W]>,
+pub(super) struct List {
+    /// The words of a state.
+    width: usize,
+    states: Vec<u64>,
     /// Open addressing; each place is [`EMPTY`] or a state's number and part of its hash.
     table: Vec<u32>,
     /// Where the states of each level end, the last one being expanded.
@@ -46,27 +52,32 @@ pub(super) struct List<const W: usize> {
     round: Range<u32>,
 }
 
-impl<const W: usize> List<W> {
+impl List {
     /// The numbers of the states of a level.
     pub(super) fn level(&self, level: usize) -> Range<u32> {
         let begin = level.checked_sub(1).map_or(0, |before| self.ends[before]);
         begin..self.ends[level]
     }
 
-    /// The states in the order in which they came.
-    pub(super) fn states(&self) -> &[[u64; W]] {
-        &self.states
+    /// How many states there are.
+    pub(super) fn count(&self) -> usize {
+        self.states.len() / self.width
     }
 
-    /// The same without the table to find them, and where each level ends.
-    pub(super) fn into_parts(self) -> (Vec<[u64; W]>, Vec<u32>) {
-        (self.states, self.ends)
+    /// The words of the states with these numbers, one after the other.
+    pub(super) fn words(&self, numbers: Range<u32>) -> &[u64] {
+        &self.states[numbers.start as usize * self.width..numbers.end as usize * self.width]
+    }
+
+    /// Gives up the table: no state is looked for any more.
+    pub(super) fn give_up_table(&mut self) {
+        self.table = Vec::new();
     }
 
     /// How many places the table has when so many states more have come.
     fn size_with(&self, more: usize) -> usize {
         let mut size = self.table.len().max(16);
-        while (self.states.len() + more) * 4 >= size * 3 {
+        while (self.count() + more) * 4 >= size * 3 {
             size *= 2;
         }
         size
@@ -87,21 +98,22 @@ impl<const W: usize> List<W> {
     /// Adds a state unless it is there, no place before `place` being one for it; its number. The
     /// table must have room.
     #[inline]
-    fn insert_from(&mut self, place: usize, state: &[u64; W], hash: u64) -> u32 {
+    fn insert_from<const W: usize>(&mut self, place: usize, state: &[u64; W], hash: u64) -> u32 {
         match self.place(place, state, hash) {
             Ok(number) => number,
             Err(place) => {
-                self.states.push(*state);
                 // At most 2^26 states.
-                self.table[place] = tag(hash) | self.states.len() as u32;
-                self.states.len() as u32 - 1
+                let number = (self.states.len() / W) as u32;
+                self.states.extend_from_slice(state);
+                self.table[place] = tag(hash) | (number + 1);
+                number
             }
         }
     }
 
     /// The number of a state, if it is there.
     #[inline]
-    pub(super) fn find(&self, state: &[u64; W], hash: u64) -> Option<u32> {
+    pub(super) fn find(&self, state: &[u64], hash: u64) -> Option<u32> {
         if self.table.is_empty() {
             None
         } else {
@@ -111,8 +123,8 @@ impl<const W: usize> List<W> {
 
     /// The number of a state, or the place in the table where it would stand, no place before
     /// `place` being one for it.
-    #[inline]
-    fn place(&self, mut place: usize, state: &[u64; W], hash: u64) -> Result<u32, usize> {
+    #[inline(always)]
+    fn place(&self, mut place: usize, state: &[u64], hash: u64) -> Result<u32, usize> {
         let mask = self.table.len() - 1;
         let tag = tag(hash);
         loop {
@@ -121,18 +133,19 @@ impl<const W: usize> List<W> {
                 return Err(place);
             }
             let number = (entry & INDEX) - 1;
-            if entry & !INDEX == tag && self.states[number as usize] == *state {
+            let at = number as usize * state.len();
+            if entry & !INDEX == tag && self.states[at..at + state.len()] == *state {
                 return Ok(number);
             }
             place = (place + 1) & mask;
         }
     }
 
-    fn grow(&mut self, size: usize) {
-        assert!(self.states.len() < MOST, "more than 4 billion states");
+    fn grow<const W: usize>(&mut self, size: usize) {
+        assert!(self.count() < MOST, "more than 4 billion states");
         self.table = Vec::new();
         self.table = vec![EMPTY; size];
-        for (number, state) in (1u32..).zip(&self.states) {
+        for (number, state) in (1u32..).zip(self.states.as_chunks::<W>().0) {
             let hash = hash(state);
             let mut place = slot(hash) & (size - 1);
             while self.table[place] != EMPTY {
@@ -143,15 +156,13 @@ impl<const W: usize> List<W> {
     }
 }
 
-impl<const W: usize> Shard<W> for List<W> {
-    const ROUND: usize = 2048;
-
+impl<const W: usize> Shard<W> for List {
     type Form = ();
 
     fn form(_: &dyn Space) {}
 
     fn new((): &(), _: usize) -> Self {
-        List::default()
+        List { width: W, ..List::default() }
     }
 
     #[inline]
@@ -160,7 +171,7 @@ impl<const W: usize> Shard<W> for List<W> {
     }
 
     fn held(&self) -> u64 {
-        self.states.len() as u64
+        self.count() as u64
     }
 
     /// Every state costs two visits to places in memory that are far apart: in the table, and among
@@ -175,7 +186,7 @@ impl<const W: usize> Shard<W> for List<W> {
         for states in states.chunks(TOGETHER) {
             let size = self.size_with(states.len());
             if size > self.table.len() {
-                self.grow(size);
+                self.grow::<W>(size);
             }
             let mask = self.table.len() - 1;
             let mut hashes = [0; TOGETHER];
@@ -187,9 +198,9 @@ impl<const W: usize> Shard<W> for List<W> {
             let mut places = [0; TOGETHER];
             for (place, &hash) in places.iter_mut().zip(&hashes[..states.len()]) {
                 *place = self.likely(hash);
-                let entry = self.table[*place] & INDEX;
-                seen ^=
-                    self.states.get((entry as usize).wrapping_sub(1)).map_or(0, |s| s[0] as u32);
+                let entry = (self.table[*place] & INDEX) as usize;
+                let first = self.states.get(entry.wrapping_sub(1).wrapping_mul(W));
+                seen ^= first.map_or(0, |&word| word as u32);
             }
             std::hint::black_box(seen);
             for ((state, hash), place) in states.iter().zip(hashes).zip(places) {
@@ -206,23 +217,19 @@ impl<const W: usize> Shard<W> for List<W> {
     }
 
     fn begin_level(&mut self) -> u64 {
-        let end = self.states.len() as u32;
+        let end = self.count() as u32;
         self.ends.push(end);
         u64::from(end - self.done)
     }
 
-    fn left(&self) -> u64 {
-        self.ends.last().map_or(0, |end| u64::from(end - self.done))
-    }
-
     fn begin_round(&mut self) -> usize {
-        let end = self.ends.last().map_or(0, |&end| end.min(self.done + Self::ROUND as u32));
+        let end = self.ends.last().map_or(0, |&end| end.min(self.done + ROUND));
         self.round = self.done..end;
         self.round.len()
     }
 
     fn round(&self, mut each: impl FnMut(&[u64; W], Last)) {
-        let round = &self.states[self.round.start as usize..self.round.end as usize];
+        let (round, _) = self.words(self.round.clone()).as_chunks::<W>();
         round.iter().for_each(|state| each(state, NO_LAST));
     }
 
@@ -231,17 +238,17 @@ impl<const W: usize> Shard<W> for List<W> {
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_words(out, [u64::from(self.done), self.states.len() as u64])?;
-        write_words(out, self.states.as_flattened().iter().copied())?;
+        write_words(out, [u64::from(self.done), self.count() as u64])?;
+        write_words(out, self.states.iter().copied())?;
         write_numbers(out, &self.ends)
     }
 
     fn read((): &(), _: usize, file: &mut dyn Read) -> io::Result<Self> {
         let [done, count] = read_words::<2>(file)?;
         let states = (0..count).map(|_| read_words::<W>(file)).collect::<io::Result<Vec<_>>>()?;
-        let (ends, done) = (read_numbers(file)?, done as u32);
-        let mut list = List { states, ends, done, ..List::default() };
-        list.grow(list.size_with(0));
+        let (states, ends, done) = (states.into_flattened(), read_numbers(file)?, done as u32);
+        let mut list = List { width: W, states, ends, done, ..List::default() };
+        list.grow::<W>(list.size_with(0));
         Ok(list)
     }
 }

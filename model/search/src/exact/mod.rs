@@ -18,42 +18,37 @@ macro_rules! with_words {
     };
 }
 
-/// As many words as states of so many words take, in what [`with_words`] calls.
-fn padded(words: usize) -> usize {
-    const fn same<const W: usize>() -> usize {
-        W
-    }
-    with_words!(words, same())
-}
-
 mod disk;
+mod edges;
+mod error;
 mod form;
 mod graph;
+mod level;
 mod list;
+mod numbered;
 pub mod parallel;
 pub mod parts;
-mod paths;
 mod recode;
 mod run;
 mod search;
+mod shard;
 mod table;
+mod words;
 
-pub use disk::{Disk, DiskError};
+pub use disk::Disk;
+pub use error::{DiskError, SearchError};
 pub use graph::Graph;
-pub use paths::Goal;
-pub use run::Saved;
+pub use level::Goal;
+pub use search::{Saved, SearchSummary};
 
 use crate::limits::{Limits, Reason};
 use crate::progress::{Counts, Event, Phase, Progress, Unfinished};
 use crate::space::{ActionId, Space};
 use disk::Logged;
-use graph::ShardRows;
-use list::List;
-use paths::level_of;
-use run::Saving;
-use search::{Level, Search, SearchContext, Shard};
+use level::level_of;
+use numbered::Numbered;
+use search::{Saving, SearchContext};
 use serde_json::Value;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// The result of a search: what has been searched, and what was found.
@@ -62,20 +57,9 @@ pub struct Exact {
     limits: Limits,
     threads: rayon::ThreadPool,
     /// The states with their numbers, if transitions were kept.
-    listed: Option<Box<dyn ListSearch>>,
+    listed: Option<Numbered>,
     /// The files of the search, if it has ended and they are needed still.
     saved: Option<Saved>,
-}
-
-/// A search in which states have numbers, whatever the number of their words.
-trait ListSearch: Send + Sync {
-    fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>>;
-    fn sizes(&self) -> Vec<u32>;
-    fn levels(&self) -> Vec<Vec<Range<u32>>>;
-    fn initial(&self) -> Vec<(usize, u32)>;
-    fn words(&self, shard: usize, number: u32) -> Vec<u64>;
-    fn step(&self, space: &dyn Space, state: &[u64], position: usize) -> Option<Vec<u64>>;
-    fn take_rows(&mut self) -> Vec<ShardRows>;
 }
 
 /// The options of a search.
@@ -187,7 +171,7 @@ impl Exact {
     /// which a goal is first reached. There is no path if that takes more memory than there may be.
     pub fn paths(&self, space: &mut dyn Space, goals: &[Goal]) -> Vec<Option<Vec<ActionId>>> {
         if let Some(listed) = &self.listed {
-            return self.threads.install(|| follow_all(&**listed, space, goals));
+            return self.threads.install(|| listed.paths(space, goals));
         }
         let last = goals.iter().filter_map(|&goal| level_of(&self.summary.levels, goal)).max();
         let levels = last.map_or(0, |last| last + 1);
@@ -211,7 +195,7 @@ impl Exact {
         self.threads.install(|| {
             let mut space = Logged::without_log(space);
             match run::search_lists(&mut space, false, None, &mut context) {
-                Ok((_, listed)) => follow_all(&*listed, &space, goals),
+                Ok((_, listed)) => listed.paths(&*space, goals),
                 Err(_) => vec![None; goals.len()],
             }
         })
@@ -234,114 +218,5 @@ impl Exact {
     /// graph was asked for and all states are found.
     pub fn take_saved(&mut self) -> Option<Saved> {
         self.saved.take()
-    }
-}
-
-/// The reason why there is no search.
-#[derive(Debug, thiserror::Error)]
-pub enum SearchError {
-    /// The system gives no threads; this is its message.
-    #[error("{0}")]
-    Threads(String),
-    /// The files on the disk are not of this search, or the disk refuses.
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-    /// The processes of a distributed search do not search together.
-    #[error(transparent)]
-    Apart(Box<dyn std::error::Error + Send + Sync>),
-}
-
-/// The summary of a search: what is left of it when its states are gone.
-pub struct SearchSummary {
-    /// The size of the search.
-    pub counts: Counts,
-    /// The reason why the search ended before everything was reached, if it did.
-    pub cut_short: Option<Reason>,
-    /// The progress of the search at that moment.
-    pub unfinished: Option<Unfinished>,
-    /// Whether some step leaves the boundary of the search.
-    pub leaves_boundary: bool,
-    /// The levels, of which the last may not have been searched to its end.
-    pub levels: Vec<Level>,
-    /// The fault of the disk, if it has one.
-    pub trouble: Option<String>,
-    /// The number of levels that had been searched when the search went on, if it had been
-    /// interrupted.
-    pub resumed_after: Option<usize>,
-}
-
-impl SearchSummary {
-    fn of<const W: usize, S: Shard<W>>(search: &Search<W, S>) -> Self {
-        let depth = search.levels.len();
-        let (levels, waiting) = (depth.saturating_sub(1), search.waiting);
-        SearchSummary {
-            counts: Counts { distinct: search.distinct(), generated: search.generated, depth },
-            cut_short: search.cut_short,
-            unfinished: search.cut_short.map(|_| Unfinished { levels, waiting }),
-            leaves_boundary: search.leaves_boundary,
-            levels: search.levels.clone(),
-            trouble: None,
-            resumed_after: None,
-        }
-    }
-}
-
-/// The actions of the first shortest path to each goal that is reached.
-fn follow_all(
-    listed: &dyn ListSearch,
-    space: &dyn Space,
-    goals: &[Goal],
-) -> Vec<Option<Vec<ActionId>>> {
-    let paths = listed.paths(space, goals).into_iter();
-    paths.map(|path| path.map(|positions| follow(listed, space, &positions))).collect()
-}
-
-fn follow(listed: &dyn ListSearch, space: &dyn Space, positions: &[usize]) -> Vec<ActionId> {
-    let mut path = Vec::new();
-    let initial = listed.initial().first().copied();
-    let mut at = initial.map(|(shard, number)| listed.words(shard, number));
-    for &position in positions {
-        let Some(state) = at else { break };
-        path.extend(space.actions(&state).into_iter().nth(position));
-        at = listed.step(space, &state, position);
-    }
-    path
-}
-
-impl<const W: usize> ListSearch for Search<W, List<W>> {
-    fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>> {
-        Search::paths(self, space, goals)
-    }
-
-    fn sizes(&self) -> Vec<u32> {
-        self.shards.iter().map(|shard| shard.states().len() as u32).collect()
-    }
-
-    fn levels(&self) -> Vec<Vec<Range<u32>>> {
-        let of = |level| self.shards.iter().map(|shard| shard.level(level)).collect();
-        (0..self.levels.len()).map(of).collect()
-    }
-
-    fn initial(&self) -> Vec<(usize, u32)> {
-        let place = |state| {
-            let hash = list::hash(state);
-            let shard = list::shard_of(hash);
-            self.shards[shard].find(state, hash).map(|number| (shard, number))
-        };
-        self.initial.iter().filter_map(place).collect()
-    }
-
-    fn words(&self, shard: usize, number: u32) -> Vec<u64> {
-        self.shards[shard].states()[number as usize].to_vec()
-    }
-
-    fn step(&self, space: &dyn Space, state: &[u64], position: usize) -> Option<Vec<u64>> {
-        let mut next = Vec::new();
-        space.expand(state, &mut space.scratch(), &mut next).ok()?;
-        next.chunks(W).nth(position).map(<[u64]>::to_vec)
-    }
-
-    fn take_rows(&mut self) -> Vec<ShardRows> {
-        self.rows.take().unwrap_or_default()
     }
 }

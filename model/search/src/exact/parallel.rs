@@ -1,6 +1,6 @@
 //! Work on all threads of a pool, in code that is compiled once, whatever the work is.
 
-use super::SearchError;
+use super::error::SearchError;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 

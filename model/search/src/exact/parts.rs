@@ -7,12 +7,15 @@
 //! package `bellwether-dataflow` has such a search.
 
 pub use super::disk::{Saves, difference};
-pub use super::search::Level;
+pub use super::level::Level;
 
-use super::disk::{DiskError, Lessons, Logged, Names, Stored, read_words, write_words};
+use super::disk::{Lessons, Logged, Names, Stored};
+use super::error::DiskError;
 use super::recode::OutgrownTables;
-use super::search::{FoundStates, SHARDS, Search, Shard};
+use super::search::{FoundStates, Search};
+use super::shard::{SHARDS, Shard};
 use super::table::{self, Table};
+use super::words::{read_words, write_words};
 use crate::space::{Last, Space};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -64,7 +67,7 @@ impl<S: Space> Learner<S> {
     /// that they must be [laid out](Learner::lay_out) anew.
     pub fn learn<'s>(&mut self, states: impl IntoIterator<Item = &'s [u64]>) -> bool {
         let mut space = Logged::after(self.lessons.take(), &mut *self.space);
-        let width = super::padded(space.words());
+        let width = padded(space.words());
         let (mut scratch, mut next) = (space.scratch(), Vec::new());
         for state in states.into_iter().flat_map(|some| some.chunks(width)) {
             next.clear();
@@ -108,6 +111,15 @@ impl<S: Space> Learner<S> {
     pub fn into_space(self) -> Box<S> {
         self.space
     }
+}
+
+/// As many words as states of so many words take, in what
+/// [`with_words`](crate::with_words!) calls.
+fn padded(words: usize) -> usize {
+    const fn same<const W: usize>() -> usize {
+        W
+    }
+    with_words!(words, same())
 }
 
 /// The share of one process in a search that was saved.

@@ -4,10 +4,13 @@
 //! found is lost: the states are taken one after the other, written as they look now, and put where
 //! they belong now. If they have numbers, only those change, and with them the rows of transitions.
 
-use super::graph::ShardRows;
+use super::edges::ShardRows;
+use super::level::Reached;
 use super::list::List;
+use super::numbered::Numbered;
 use super::parallel;
-use super::search::{Level, SHARDS, SHARDS_PER_WORKER, Search, Shard};
+use super::search::Search;
+use super::shard::{SHARDS, SHARDS_PER_WORKER, Shard};
 use super::table::Table;
 use crate::space::Space;
 use std::ops::Range;
@@ -18,81 +21,44 @@ const TOGETHER: u32 = 1 << 14;
 /// How many tables are recoded together: each takes as much memory as a list meanwhile.
 const TABLES: usize = 4;
 
-/// What of a search does not depend on how its states look.
-struct Common {
-    /// The words of a state.
+/// The search with these shards, that goes on; its initial states had so many words.
+fn go_on<const W: usize, S: Shard<W>>(
+    space: &dyn Space,
     width: usize,
-    initial: Vec<u64>,
-    levels: Vec<Level>,
-    generated: u64,
-    leaves_boundary: bool,
-}
-
-impl Common {
-    fn of<const W: usize, S: Shard<W>>(search: &mut Search<W, S>) -> Self {
-        Common {
-            width: W,
-            initial: std::mem::take(&mut search.initial).into_flattened(),
-            levels: std::mem::take(&mut search.levels),
-            generated: search.generated,
-            leaves_boundary: search.leaves_boundary,
-        }
-    }
-
-    /// The search with these shards, that goes on.
-    fn go_on<const W: usize, S: Shard<W>>(
-        self,
-        space: &dyn Space,
-        shards: Vec<S>,
-        rows: Option<Vec<ShardRows>>,
-    ) -> Search<W, S> {
-        Search {
-            form: S::form(space),
-            shards,
-            initial: self.initial.chunks(self.width).map(|state| recoded(space, state)).collect(),
-            levels: self.levels,
-            generated: self.generated,
-            leaves_boundary: self.leaves_boundary,
-            cut_short: None,
-            waiting: 0,
-            rows,
-        }
-    }
+    mut reached: Reached,
+    shards: Vec<S>,
+    rows: Option<Vec<ShardRows>>,
+) -> Search<W, S> {
+    let initial = reached.initial.chunks(width);
+    reached.initial = initial.flat_map(|state| recoded::<W>(space, state)).collect();
+    Search { form: S::form(space), shards, reached, cut_short: None, waiting: 0, rows }
 }
 
 /// A search over tables whose states look as they did before the space was laid out anew.
 pub(super) struct OutgrownTables {
-    common: Common,
-    tables: Vec<Box<dyn Former>>,
+    width: usize,
+    reached: Reached,
+    tables: Vec<Former>,
     turn: usize,
 }
 
-/// A table, whatever the words of its states.
-trait Former: Send + Sync {
-    fn into_states(self: Box<Self>) -> (Vec<u64>, Vec<u32>);
-}
-
-impl<const W: usize> Former for Table<W> {
-    fn into_states(self: Box<Self>) -> (Vec<u64>, Vec<u32>) {
-        Table::into_states(*self)
-    }
-}
+/// Takes a table apart, whatever the words of its states: these, and what has become of each.
+type Former = Box<dyn FnOnce() -> (Vec<u64>, Vec<u32>) + Send + Sync>;
 
 impl<const W: usize> From<Search<W, Table<W>>> for OutgrownTables {
-    fn from(mut search: Search<W, Table<W>>) -> Self {
+    fn from(search: Search<W, Table<W>>) -> Self {
         let turn = search.shards[0].turn();
-        let common = Common::of(&mut search);
-        let boxed = |table| Box::new(table) as Box<dyn Former>;
-        let tables = search.shards.into_iter().map(boxed).collect();
-        OutgrownTables { common, tables, turn }
+        let former = |table: Table<W>| Box::new(move || table.into_states()) as Former;
+        let tables = search.shards.into_iter().map(former).collect();
+        OutgrownTables { width: W, reached: search.reached, tables, turn }
     }
 }
 
 impl OutgrownTables {
     /// The same search, of states as they look now.
     pub(super) fn recode<const W: usize>(self, space: &dyn Space) -> Search<W, Table<W>> {
-        let OutgrownTables { common, tables, turn } = self;
-        let (width, form) = (common.width, Table::<W>::form(space));
+        let OutgrownTables { width, reached, tables, turn } = self;
+        let form = Table::<W>::form(space);
         let mut shards: Vec<_> =
             (0..SHARDS).map(|shard| Table::new(&form, shard).at_turn(turn)).collect();
         let mut left = tables.into_iter();
@@ -100,7 +66,7 @@ impl OutgrownTables {
             // A table is gone before the next few are looked at.
             let some: Vec<_> = left.by_ref().take(TABLES).collect();
             let sorted = parallel::map(some, |table| {
-                let (states, stages) = table.into_states();
+                let (states, stages) = table();
                 let mut by_shard: Vec<Vec<([u64; W], u32)>> =
                     (0..SHARDS).map(|_| Vec::new()).collect();
                 for (state, stage) in states.chunks(width).zip(stages) {
@@ -115,28 +81,7 @@ impl OutgrownTables {
                 }
             });
         }
-        common.go_on(space, shards, None)
-    }
-}
-
-/// A search over lists whose states look as they did before the space was laid out anew.
-pub(super) struct OutgrownLists {
-    common: Common,
-    /// The states of each shard, one after the other.
-    states: Vec<Vec<u64>>,
-    /// Where each level of each shard ends, and what was expanded.
-    ends: Vec<Vec<u32>>,
-    done: Vec<u32>,
-    rows: Option<Vec<ShardRows>>,
-}
-
-impl<const W: usize> From<Search<W, List<W>>> for OutgrownLists {
-    fn from(mut search: Search<W, List<W>>) -> Self {
-        let common = Common::of(&mut search);
-        let done = search.shards.iter().map(|list| list.done).collect();
-        let parts = search.shards.into_iter().map(List::into_parts);
-        let (states, ends) = parts.map(|(states, ends)| (states.into_flattened(), ends)).unzip();
-        OutgrownLists { common, states, ends, done, rows: search.rows }
+        go_on(space, width, reached, shards, None)
     }
 }
 
@@ -148,27 +93,29 @@ struct Recoded<const W: usize> {
     targets: Vec<Vec<u8>>,
 }
 
-impl OutgrownLists {
-    /// The same search, of states as they look now.
-    pub(super) fn recode<const W: usize>(self, space: &dyn Space) -> Search<W, List<W>> {
-        let mut shards: Vec<_> = (0..SHARDS).map(|shard| List::new(&(), shard)).collect();
+impl Numbered {
+    /// The same search, of states as they look now, with lists whose states look as they did before
+    /// the space was laid out anew.
+    pub(super) fn recode<const W: usize>(self, space: &dyn Space) -> Search<W, List> {
+        let mut shards: Vec<_> =
+            (0..SHARDS).map(|shard| <List as Shard<W>>::new(&(), shard)).collect();
         let mut moved = vec![Vec::new(); SHARDS];
         let mut at = vec![0; SHARDS];
-        let levels = self.common.levels.len();
+        let levels = self.reached.levels.len();
         for level in 0..levels {
             if level + 1 == levels {
                 // Of the last level, what has been expanded comes first.
-                self.move_until(&mut at, &self.done, space, &mut shards, &mut moved);
-                shards.iter_mut().for_each(|list| list.done = list.states().len() as u32);
+                let done: Vec<_> = self.lists.iter().map(|list| list.done).collect();
+                self.move_until::<W>(&mut at, &done, space, &mut shards, &mut moved);
+                shards.iter_mut().for_each(|list| list.done = list.count() as u32);
             }
-            let ends: Vec<_> = self.ends.iter().map(|ends| ends[level]).collect();
-            self.move_until(&mut at, &ends, space, &mut shards, &mut moved);
-            shards.iter_mut().for_each(|list| list.ends.push(list.states().len() as u32));
+            let ends: Vec<_> = self.lists.iter().map(|list| list.ends[level]).collect();
+            self.move_until::<W>(&mut at, &ends, space, &mut shards, &mut moved);
+            shards.iter_mut().for_each(|list| list.ends.push(list.count() as u32));
         }
-        let all = self.states.iter().map(|states| (states.len() / self.common.width) as u32);
-        self.move_until(&mut at, &all.collect::<Vec<_>>(), space, &mut shards, &mut moved);
+        self.move_until::<W>(&mut at, &sizes(&self.lists), space, &mut shards, &mut moved);
         let rows = self.rows.as_ref().map(|rows| move_rows(rows, &moved, &sizes(&shards)));
-        self.common.go_on(space, shards, rows)
+        go_on(space, self.width, self.reached, shards, rows)
     }
 
     /// Moves the states of each former shard from `done` until `ends`. If there are rows, `moved`
@@ -178,7 +125,7 @@ impl OutgrownLists {
         done: &mut Vec<u32>,
         ends: &[u32],
         space: &dyn Space,
-        shards: &mut [List<W>],
+        shards: &mut [List],
         moved: &mut [Vec<u32>],
     ) {
         while done != ends {
@@ -186,12 +133,13 @@ impl OutgrownLists {
                 done.iter().zip(ends).map(|(&from, &end)| end.min(from + TOGETHER)).collect();
             let ranges: Vec<_> = done.iter().zip(&next).map(|(&from, &to)| from..to).collect();
             let workers =
-                self.states.chunks(SHARDS_PER_WORKER).zip(ranges.chunks(SHARDS_PER_WORKER));
+                self.lists.chunks(SHARDS_PER_WORKER).zip(ranges.chunks(SHARDS_PER_WORKER));
             let workers = parallel::map(workers, |(of, at)| self.recode_worker(space, of, at));
-            let insert = |(at, shard): (usize, &mut List<W>)| -> Vec<Vec<u32>> {
+            let insert = |(at, shard): (usize, &mut List)| -> Vec<Vec<u32>> {
                 let one = |worker: &Recoded<W>| {
                     let mut numbers = Vec::new();
-                    shard.insert_all(&worker.states[at], None, Some(&mut numbers));
+                    let states = &worker.states[at];
+                    <List as Shard<W>>::insert_all(shard, states, None, Some(&mut numbers));
                     numbers
                 };
                 workers.iter().map(one).collect()
@@ -217,17 +165,14 @@ impl OutgrownLists {
     fn recode_worker<const W: usize>(
         &self,
         space: &dyn Space,
-        shards: &[Vec<u64>],
+        lists: &[List],
         ranges: &[Range<u32>],
     ) -> Recoded<W> {
         let mut worker = Recoded { states: vec![Vec::new(); SHARDS], targets: Vec::new() };
-        for (states, range) in shards.iter().zip(ranges) {
-            let words =
-                range.start as usize * self.common.width..range.end as usize * self.common.width;
+        for (list, range) in lists.iter().zip(ranges) {
             let mut targets = Vec::with_capacity(range.len());
-            for state in states[words].chunks(self.common.width) {
-                let state = recoded(space, state);
-                let (state, shard) = List::mix(&(), &state);
+            for state in list.words(range.clone()).chunks(self.width) {
+                let (state, shard) = List::mix(&(), &recoded::<W>(space, state));
                 worker.states[shard].push(state);
                 targets.push(shard as u8);
             }
@@ -250,8 +195,8 @@ fn code(shard: usize, number: u32) -> u32 {
     number * SHARDS as u32 + shard as u32
 }
 
-fn sizes<const W: usize>(shards: &[List<W>]) -> Vec<u32> {
-    shards.iter().map(|shard| shard.states().len() as u32).collect()
+fn sizes(lists: &[List]) -> Vec<u32> {
+    lists.iter().map(|list| list.count() as u32).collect()
 }
 
 /// The rows of states that have gone where `moved` says. Those that have rows stand before those

@@ -9,26 +9,18 @@
 //! Which number a state gets depends on how the space packs it, so nothing that is reported does
 //! depend on numbers: counts, levels, and paths chosen by the order of actions.
 
-use super::disk::Logged;
-use super::graph::ShardRows;
+use super::disk::{self, Folder, Logged};
+use super::edges::ShardRows;
+use super::error::DiskError;
+use super::level::{Goal, Level, Reached};
 use super::parallel;
-use super::paths::Goal;
-use super::run::Saving;
+use super::shard::{SHARDS, SHARDS_PER_WORKER, Shard, WORKERS};
 use crate::limits::{Limits, Reason};
-use crate::progress::{Event, Phase, Progress};
+use crate::progress::{Counts, Event, Phase, Progress, Unfinished};
 use crate::space::{Answers, Last, OUTSIDE_WORD, Scratch, Space};
-use serde::{Deserialize, Serialize};
-use std::io::{self, Read, Write};
-use std::time::Instant;
-
-/// How many parts all states are spread over; each is small enough for a processor's own cache for
-/// longer than the whole would be.
-pub(super) const SHARDS: usize = 1 << LOG_SHARDS;
-pub(super) const LOG_SHARDS: u32 = 7;
-
-/// How many workers there are: enough to keep every processor busy, whatever their number.
-pub(super) const WORKERS: usize = 16;
-pub(super) const SHARDS_PER_WORKER: usize = SHARDS / WORKERS;
+use serde_json::Value;
+use std::io;
+use std::time::{Duration, Instant};
 
 /// Stands for the shard of a state beyond the bounds.
 const OUTSIDE_SHARD: u8 = u8::MAX;
@@ -39,91 +31,114 @@ const SHOWN: usize = 8;
 /// The first level of which the space is shown some. Most searches end before that.
 const FIRST: usize = 8;
 
-/// A part of all states: a set, and how far the search is with it.
-pub(super) trait Shard<const W: usize>: Sized + Send + Sync {
-    /// How many states of one shard are expanded in one round, or a few more. What follows from
-    /// them is kept until the end of the round, so that much of each shard is looked up while it is
-    /// in the processor's cache.
-    const ROUND: usize;
-
-    /// What all shards of a search have in common.
-    type Form: Copy + Send + Sync;
-
-    /// As states of this space look now.
-    fn form(space: &dyn Space) -> Self::Form;
-
-    /// The shard with this number, in which nothing is.
-    fn new(form: &Self::Form, shard: usize) -> Self;
-
-    /// Whether states should look different in words from now on, so that they take less memory.
-    fn too_wide(_: &[Self], _: &dyn Space) -> bool {
-        false
-    }
-
-    /// A state as shards take it in, and the shard to which it belongs.
-    fn mix(form: &Self::Form, state: &[u64; W]) -> ([u64; W], usize);
-
-    /// How many states there are.
-    fn held(&self) -> u64;
-
-    /// Adds states as they were mixed, unless they are there, each with how it was reached, if
-    /// that is known; their numbers, where states have any.
-    fn insert_all(
-        &mut self,
-        mixed: &[[u64; W]],
-        lasts: Option<&[Last]>,
-        numbers: Option<&mut Vec<u32>>,
-    );
-
-    /// How many bytes more it takes when so many states come that are not there yet.
-    fn growth(&self, more: usize) -> u64;
-
-    /// Everything that was added and not expanded is the level now; how many that are.
-    fn begin_level(&mut self) -> u64;
-
-    /// How many states of the level have not been expanded.
-    fn left(&self) -> u64;
-
-    /// Chooses the next states of the level; how many.
-    fn begin_round(&mut self) -> usize;
-
-    /// The states that were chosen, each with one way in which it was reached, if the way matters.
-    fn round(&self, each: impl FnMut(&[u64; W], Last));
-
-    /// They have been expanded.
-    fn end_round(&mut self);
-
-    /// Writes it down as it is, but for the states that were chosen: they are chosen once more.
-    fn write(&self, out: &mut dyn Write) -> io::Result<()>;
-
-    /// The shard with this number as it was written.
-    fn read(form: &Self::Form, shard: usize, file: &mut dyn Read) -> io::Result<Self>;
-}
-
-/// The facts about all states of one breadth-first level.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Level {
-    /// The number of states that were expanded.
-    pub states: u64,
-    /// The answers that all of the states that were expanded have.
-    pub all: Answers,
-    /// The answers that one of the states that were expanded has.
-    pub any: Answers,
-}
-
 /// A search that goes on, or has ended.
 pub(super) struct Search<const W: usize, S: Shard<W>> {
     pub(super) form: S::Form,
     pub(super) shards: Vec<S>,
-    pub(super) initial: Vec<[u64; W]>,
-    pub(super) levels: Vec<Level>,
-    pub(super) generated: u64,
-    pub(super) leaves_boundary: bool,
+    pub(super) reached: Reached,
     pub(super) cut_short: Option<Reason>,
     /// If it was cut short, how many states were found and not expanded.
     pub(super) waiting: u64,
     /// The transitions of each shard's states, if they are kept.
     pub(super) rows: Option<Vec<ShardRows>>,
+}
+
+/// Where a search is saved, and what it is of.
+pub(super) struct Saving {
+    of: Value,
+    folder: Folder,
+    every: Duration,
+    /// When it was saved last.
+    saved: Instant,
+}
+
+/// The files of a search that has found every state, and from which it can go on.
+pub struct Saved(Folder);
+
+impl Saved {
+    /// Removes the files: everything has been decided.
+    pub fn clear(self) {
+        self.0.clear();
+    }
+}
+
+impl Saving {
+    pub(super) fn new(of: Value, folder: Folder, every: Duration) -> Self {
+        Saving { of, folder, every, saved: Instant::now() }
+    }
+
+    /// Removes the files: they are not needed any more.
+    pub(super) fn clear(&self) {
+        self.folder.clear();
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.saved.elapsed() >= self.every
+    }
+
+    /// The files of the search, which has been saved at its end.
+    pub(super) fn into_saved(self) -> Saved {
+        Saved(self.folder)
+    }
+
+    pub(super) fn save<const W: usize, S: Shard<W>>(
+        &mut self,
+        space: &Logged<'_>,
+        search: &Search<W, S>,
+    ) -> Result<(), DiskError> {
+        let folder = &self.folder;
+        let parts = search.shards.chunks(SHARDS_PER_WORKER).enumerate();
+        let states = parallel::map(parts, |(part, shards)| {
+            folder.store("states", |out| {
+                for (at, shard) in (part * SHARDS_PER_WORKER..).zip(shards) {
+                    shard.write(out)?;
+                    search.rows.as_ref().map_or(Ok(()), |rows| rows[at].write(out))?;
+                }
+                Ok(())
+            })
+        });
+        let states = states.into_iter().collect::<Result<_, _>>()?;
+        let progress = disk::Progress { reached: search.reached.clone(), states };
+        folder.save(&self.of, space, progress)?;
+        self.saved = Instant::now();
+        Ok(())
+    }
+}
+
+/// The summary of a search: what is left of it when its states are gone.
+pub struct SearchSummary {
+    /// The size of the search.
+    pub counts: Counts,
+    /// The reason why the search ended before everything was reached, if it did.
+    pub cut_short: Option<Reason>,
+    /// The progress of the search at that moment.
+    pub unfinished: Option<Unfinished>,
+    /// Whether some step leaves the boundary of the search.
+    pub leaves_boundary: bool,
+    /// The levels, of which the last may not have been searched to its end.
+    pub levels: Vec<Level>,
+    /// The fault of the disk, if it has one.
+    pub trouble: Option<String>,
+    /// The number of levels that had been searched when the search went on, if it had been
+    /// interrupted.
+    pub resumed_after: Option<usize>,
+}
+
+impl SearchSummary {
+    pub(super) fn of<const W: usize, S: Shard<W>>(search: &Search<W, S>) -> Self {
+        let Reached { ref levels, generated, leaves_boundary, .. } = search.reached;
+        let depth = levels.len();
+        let unfinished = Unfinished { levels: depth.saturating_sub(1), waiting: search.waiting };
+        SearchSummary {
+            counts: Counts { distinct: search.distinct(), generated, depth },
+            cut_short: search.cut_short,
+            unfinished: search.cut_short.map(|_| unfinished),
+            leaves_boundary,
+            levels: levels.clone(),
+            trouble: None,
+            resumed_after: None,
+        }
+    }
 }
 
 /// States that were found, and how each was reached.
@@ -196,10 +211,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
         Search {
             shards: (0..SHARDS).map(|shard| S::new(&form, shard)).collect(),
             form,
-            initial: Vec::new(),
-            levels: Vec::new(),
-            generated: 0,
-            leaves_boundary: false,
+            reached: Reached::default(),
             cut_short: None,
             waiting: 0,
             rows: None,
@@ -210,14 +222,43 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     pub(super) fn begin(space: &dyn Space, edges: bool) -> Self {
         let mut search: Self = Search::empty(space);
         search.rows = edges.then(|| (0..SHARDS).map(|_| ShardRows::default()).collect());
-        for &state in space.initial(W).as_chunks().0 {
-            let (mixed, shard) = S::mix(&search.form, &state);
+        search.reached.initial = space.initial(W);
+        for state in search.reached.initial.as_chunks().0 {
+            let (mixed, shard) = S::mix(&search.form, state);
             search.shards[shard].insert_all(&[mixed], None, None);
-            search.generated += 1;
-            search.initial.push(state);
+            search.reached.generated += 1;
         }
         search.begin_level();
         search
+    }
+
+    /// The search that was saved.
+    pub(super) fn restore(
+        space: &dyn Space,
+        edges: bool,
+        progress: disk::Progress,
+        context: &SearchContext<'_>,
+    ) -> Result<Self, DiskError> {
+        let mut search = Self::empty(space);
+        if let Some(Saving { folder, .. }) = &context.saving {
+            let form = search.form;
+            let read = parallel::map(progress.states.iter().enumerate(), |(part, stored)| {
+                folder.load(stored, |file| {
+                    let first = part * SHARDS_PER_WORKER;
+                    let shards = (first..first + SHARDS_PER_WORKER).map(|at| {
+                        let shard = S::read(&form, at, file)?;
+                        Ok((shard, edges.then(|| ShardRows::read(file)).transpose()?))
+                    });
+                    shards.collect::<io::Result<Vec<_>>>()
+                })
+            });
+            let read = read.into_iter().collect::<Result<Vec<_>, DiskError>>()?;
+            let (shards, rows): (Vec<S>, Vec<_>) = read.into_iter().flatten().unzip();
+            search.shards = shards;
+            search.rows = rows.into_iter().collect();
+        }
+        search.reached = progress.reached;
+        Ok(search)
     }
 
     /// Searches on, until everything is found, so many levels are, or a limit is reached. Now and
@@ -230,7 +271,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
         space: &mut Logged<'_>,
         context: &mut SearchContext<'_>,
     ) -> Result<Self, Self> {
-        let mut workers: Vec<Worker<W>> = (0..WORKERS).map(|_| Worker::new(space)).collect();
+        let mut workers: Vec<Worker<W>> = (0..WORKERS).map(|_| Worker::new(&**space)).collect();
         let mut found = vec![vec![Vec::new(); WORKERS]; SHARDS];
         loop {
             while self.begin_round() {
@@ -252,7 +293,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                 self.keep(&mut workers, &found);
             }
             self.end_level(context);
-            if context.levels.is_some_and(|most| self.levels.len() >= most) {
+            if context.levels.is_some_and(|most| self.reached.levels.len() >= most) {
                 return Ok(self);
             }
             if !self.begin_level() {
@@ -262,7 +303,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                 self.stop(Reason::FirstViolation, context);
                 return Ok(self);
             }
-            if S::too_wide(&self.shards, space) {
+            if S::too_wide(&self.shards, &**space) {
                 return Err(self);
             }
             if let Some(saving) = &mut context.saving
@@ -280,7 +321,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     fn begin_level(&mut self) -> bool {
         let found = self.shards.iter_mut().map(S::begin_level).sum::<u64>() > 0;
         if found {
-            self.levels.push(Level { states: 0, all: Answers::MAX, any: 0 });
+            self.reached.levels.push(Level { states: 0, all: Answers::MAX, any: 0 });
         }
         found
     }
@@ -302,12 +343,12 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
 
     /// How many states were found and not expanded.
     fn frontier(&self) -> u64 {
-        self.distinct() - self.levels.iter().map(|level| level.states).sum::<u64>()
+        self.distinct() - self.reached.levels.iter().map(|level| level.states).sum::<u64>()
     }
 
     /// What was searched of the level is the level, and its violations are told.
     fn end_level(&self, context: &mut SearchContext<'_>) {
-        let Some((level, before)) = self.levels.split_last() else { return };
+        let Some((level, before)) = self.reached.levels.split_last() else { return };
         context.violations.retain(|&(property, goal)| {
             let reached = goal.reached_in(level);
             if reached {
@@ -319,12 +360,12 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     }
 
     /// Whether a limit is reached.
-    fn enough(&mut self, space: &mut dyn Space, context: &mut SearchContext<'_>) -> bool {
+    fn enough(&mut self, space: &mut Logged<'_>, context: &mut SearchContext<'_>) -> bool {
         let progress = Progress {
             phase: Phase::States,
             distinct: self.distinct(),
-            generated: self.generated,
-            levels: Some(self.levels.len() - 1),
+            generated: self.reached.generated,
+            levels: Some(self.reached.levels.len() - 1),
             frontier: Some(self.frontier()),
             elapsed: context.started.elapsed(),
         };
@@ -337,8 +378,8 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     /// Shows the space a few states of this level, if that is due, or if the search ends here; and
     /// tells what it has to say, such as what grows from level to level and keeps the search from
     /// ending.
-    fn observe(&self, space: &mut dyn Space, context: &mut SearchContext<'_>, ends: bool) {
-        let level = self.levels.len() - 1;
+    fn observe(&self, space: &mut Logged<'_>, context: &mut SearchContext<'_>, ends: bool) {
+        let level = self.reached.levels.len() - 1;
         let is_new = context.observed.is_none_or(|before| before < level);
         if !is_new || !(ends || is_due(level)) {
             return;
@@ -367,9 +408,9 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
 
     /// Expands the states of a round, as often as something new is learned; false if states have
     /// come to look different in words, so that the round must be expanded once more.
-    fn expand(&self, space: &mut dyn Space, workers: &mut [Worker<W>]) -> bool {
+    fn expand(&self, space: &mut Logged<'_>, workers: &mut [Worker<W>]) -> bool {
         loop {
-            let (shared, form, edges) = (&*space, &self.form, self.rows.is_some());
+            let (shared, form, edges) = (&**space, &self.form, self.rows.is_some());
             let parts = self.shards.chunks(SHARDS_PER_WORKER);
             parallel::each(workers.iter_mut().zip(parts), |(worker, shards)| {
                 worker.clear();
@@ -423,10 +464,10 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
 
     fn tally(&mut self, workers: &[Worker<W>]) {
         for worker in workers {
-            self.generated += worker.generated;
-            self.leaves_boundary |= worker.outside > 0;
-            let last = self.levels.len() - 1;
-            let level = &mut self.levels[last];
+            self.reached.generated += worker.generated;
+            self.reached.leaves_boundary |= worker.outside > 0;
+            let last = self.reached.levels.len() - 1;
+            let level = &mut self.reached.levels[last];
             level.states += worker.expanded.len() as u64;
             for &(_, answers) in &worker.expanded {
                 level.all &= answers;

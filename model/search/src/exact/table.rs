@@ -17,23 +17,24 @@ mod cells;
 #[cfg(test)]
 mod tests;
 
-use super::disk::{read_number, read_words, write_words};
-use super::form::{self, AWAY, AWAY_SHIFT, FARTHEST, Form, LINE, Size};
-use super::search::Shard;
+use super::form::{
+    self, AWAY, AWAY_SHIFT, FARTHEST, Form, LAST_BITS, LINE, MARK_BITS, STAGE_BITS, Size,
+};
+use super::shard::Shard;
+use super::words::{read_number, read_words, write_words};
 use crate::space::{Last, NO_LAST, Space};
 use cells::{Cells, find_in_line};
 use std::io::{self, Read, Write};
 
+/// How many states of one shard are expanded in one round, or a few more: fewer than of a list,
+/// since they are a part of the memory that a table saves.
+const ROUND: usize = 128;
+
 /// How many states are looked up together.
 const TOGETHER: usize = 64;
 
-/// The bits of a state's first cell, from the highest: six are its mark, of which two say what has
-/// become of it (0 is no state) and four, until it is expanded, [how it was reached](Last). The
-/// next four say how far it stands from its bucket, and the rest is what is left of its head.
-const STAGE_BITS: u32 = 2;
+/// The parts of a state's [first cell](STAGE_BITS).
 const STAGE_SHIFT: u32 = u32::BITS - STAGE_BITS;
-const LAST_BITS: u32 = 4;
-const MARK_BITS: u32 = STAGE_BITS + LAST_BITS;
 const MARK_SHIFT: u32 = u32::BITS - MARK_BITS;
 const REST: u32 = (1 << AWAY_SHIFT) - 1;
 const OF_AWAY: u32 = (1 << MARK_SHIFT) - 1 - REST;
@@ -348,6 +349,11 @@ impl<const W: usize> Table<W> {
         }
     }
 
+    /// How many states of the level have not been expanded.
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
     /// The turn of the level that is being expanded.
     pub(super) fn turn(&self) -> usize {
         self.turn
@@ -367,9 +373,6 @@ pub(super) fn room(held: u64, least: u32) -> u32 {
 }
 
 impl<const W: usize> Shard<W> for Table<W> {
-    /// Fewer than of a list: they are a part of the memory that a table saves.
-    const ROUND: usize = 128;
-
     type Form = Form<W>;
 
     fn form(space: &dyn Space) -> Form<W> {
@@ -427,15 +430,11 @@ impl<const W: usize> Shard<W> for Table<W> {
         self.left
     }
 
-    fn left(&self) -> u64 {
-        self.left
-    }
-
     fn begin_round(&mut self) -> usize {
         let mut round = std::mem::take(&mut self.round);
         round.clear();
         let stage = TURNS[self.turn];
-        while (round.len() as u64) < self.left && round.len() < Self::ROUND {
+        while (round.len() as u64) < self.left && round.len() < ROUND {
             let bucket = self.cells.bucket(self.done);
             // Most buckets have none.
             if bucket.iter().fold(false, |any, cell| any | (cell >> STAGE_SHIFT == stage)) {

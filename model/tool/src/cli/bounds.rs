@@ -1,15 +1,18 @@
-//! `bounds`: what executions of a world cost at most, and an execution that costs as much.
+//! `bounds`: what executions of a world cost at most, and an execution that costs as much; or what
+//! one calm election costs.
 
 use super::table::{Cell, Table};
 use super::{
-    Exit, HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, out,
-    searchable_world, shown, text,
+    Exit, HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, UsageError, WorldArgs, out,
+    searchable_world, shown, text, world,
 };
 use anstyle::AnsiColor;
 use anyhow::anyhow;
 use bellwether_engine::check::Reason;
 use bellwether_engine::check::bounds::{Bound, Bounds, Line, Until, bounds};
-use bellwether_engine::words::instead_of;
+use bellwether_engine::round::{Group, Starters, costs};
+use bellwether_engine::words::{instead_of, plain};
+use bellwether_engine::world::{Budget, Faults, Scenario, Start};
 use clap::{Args, Command};
 use indicatif::{HumanBytes, HumanCount};
 use std::io::Write;
@@ -28,9 +31,18 @@ pub(super) struct BoundsArgs {
     /// When counting stops: at 'rest', when only faults can still happen; 'agreed', when every live
     /// process takes the highest live one for the leader; or when what a ◇□-property of this name
     /// comes to holds. It starts with the first fault (after a cold start, or where links are
-    /// missing, at once), and every fault counts
+    /// missing or processes down, at once), and every fault counts
     #[arg(long, default_value = "rest", value_name = "WHEN", help_heading = "Counting")]
     until: String,
+
+    /// Count one calm election instead, in which everything that was sent is delivered before
+    /// anything expires. WHO notices that the processes of '--down' are down: a process, or of
+    /// those that are up 'lowest', 'highest' or 'all'. Or 'restarted': the lowest crashes and
+    /// recovers; 'returned': the highest crashes, and recovers when another leads; 'none': all
+    /// start, with '--start cold'
+    #[arg(long, value_name = "WHO", value_parser = starters, help_heading = "Counting",
+          conflicts_with_all = ["until", "show", "json", "out"])]
+    calm: Option<Starters>,
 
     /// Print and draw the execution that attains this bound, such as messages or messages/election;
     /// may be given again
@@ -56,6 +68,7 @@ const EXAMPLES: &str = "\
 Examples:
   bellwether-model bounds bully
   bellwether-model bounds bully --variant coulouris --nodes 4 --show messages
+  bellwether-model bounds bully --nodes 5 --down 5 --calm lowest
   bellwether-model bounds bully --recoveries 1 --until agreed --out out";
 
 /// What `bounds` offers of the flags of worlds: not those that only properties depend on.
@@ -68,6 +81,9 @@ pub(super) fn offered(command: Command) -> Command {
 
 pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<Exit> {
     args.world.change_what_happens()?;
+    if let Some(starters) = args.calm {
+        return count(tool, args, starters);
+    }
     out::prepare(args.out.as_deref())?;
     let world = searchable_world(tool.registry, &args.protocol, &args.world)?;
     let until = Until::named(&args.until, &world)?;
@@ -84,6 +100,50 @@ pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<Exit> {
         false => args.print(&found, &shown, saved.is_ok()),
     };
     Ok(exit.saved(saved).told(told))
+}
+
+/// The processes that start a calm election with one execution.
+const WORDS: [Group; 6] =
+    [Group::Lowest, Group::Highest, Group::All, Group::Restarted, Group::Returned, Group::None];
+
+fn starters(text: &str) -> Result<Starters, String> {
+    if let Ok(number) = text.parse() {
+        return Ok(Starters::One(number));
+    }
+    let named = WORDS.into_iter().find(|group| plain(group) == text);
+    named.map(Starters::Some).ok_or_else(|| {
+        let known = WORDS.map(|group| plain(&group)).join(", ");
+        format!("give the number of a process, or one of: {known}")
+    })
+}
+
+/// Counts one calm election.
+fn count(tool: Tool, args: &BoundsArgs, starters: Starters) -> anyhow::Result<Exit> {
+    let world = world(tool.registry, &args.protocol, &args.world)?;
+    let scenario = world.scenario();
+    let struck = |&(name, budget): &(&str, Budget)| name != "crashes" && budget != Budget::NONE;
+    if let Some((fault, _)) = scenario.faults.named().into_iter().find(struck) {
+        let why = "no fault strikes in a calm election; leave it out";
+        return Err(UsageError::no_effect(format!("--{fault}"), why).into());
+    }
+    let who = plain(&starters);
+    let all_start = matches!(starters, Starters::Some(Group::None));
+    if all_start != (scenario.start == Start::Cold) {
+        let why = "--calm none and --start cold belong together: all start, and no process notices";
+        return Err(anyhow!("--calm {who}: {why}; give both, or neither"));
+    }
+    let costs = costs(&world, starters).map_err(|wrong| anyhow!("--calm {who}: {wrong}"))?;
+    let mut table = Table::new(["counted", "number", "what it is"]);
+    for cost in costs {
+        table.row([cost.metric, cost.count.to_string(), cost.meaning.to_owned()]);
+    }
+    let mut out = anstream::stdout();
+    let machine = world.machine();
+    writeln!(out, "{}, {}", machine.protocol().name(), machine.variant_name())?;
+    let struck = Scenario { faults: Faults::NONE, ..scenario };
+    writeln!(out, "{}", text::wrap(&struck.to_string(), text::width()))?;
+    writeln!(out, "counted: one calm election, started by: {who}\n\n{table}")?;
+    Ok(Exit::with(HOLDS))
 }
 
 /// Whether a limit was reached before everything was counted.

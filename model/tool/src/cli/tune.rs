@@ -392,6 +392,9 @@ impl Answer<'_> {
         if scenario.recovers != Recovers::May {
             answer["recovers"] = json!(scenario.recovers);
         }
+        if !scenario.down.is_empty() {
+            answer["down"] = json!(scenario.down);
+        }
         if scenario.jump > 0 {
             answer["jump"] = json!(scenario.jump);
         }

@@ -6,7 +6,7 @@ use super::timed_args::ticks;
 use super::{DelayArg, TickRange, TimedArgs, UsageError};
 use bellwether_engine::machine::{AnyProtocol, DynProtocol, Registry};
 use bellwether_engine::property::{AGREED_WITHIN, Kind};
-use bellwether_engine::protocol::{MAX_NODES, MAX_SEARCHED, split_ids};
+use bellwether_engine::protocol::{Id, Ids, MAX_NODES, MAX_SEARCHED, split_ids};
 use bellwether_engine::world::{
     AbsentLinks, Budget, Delay, DeliveryFairness, Faults, Heals, Network, Recovers, Scenario,
     Start, Symmetry, Timing, World, WorldError,
@@ -96,7 +96,7 @@ pub struct WorldArgs {
     pub crashes: u8,
 
     /// How often a crashed process may recover; 'must:K': and does, while any of K is left; 'must':
-    /// the same, as often as processes may crash
+    /// the same, as often as processes may crash; 'quiet:K': but not while an election runs
     #[arg(long, default_value_t = RecoveriesArg::NONE, value_name = "K", help_heading = "Faults",
           allow_negative_numbers = true)]
     pub recoveries: RecoveriesArg,
@@ -175,6 +175,11 @@ pub struct WorldArgs {
     #[arg(long, value_enum, default_value_t = StartArg::Converged, help_heading = "Processes")]
     #[arg(hide_short_help = true)]
     pub start: StartArg,
+
+    /// The processes that are down at the beginning, such as '2,3'
+    #[arg(long, value_name = "IDS", value_delimiter = ',', help_heading = "Processes")]
+    #[arg(hide_short_help = true, allow_negative_numbers = true)]
+    pub down: Vec<Id>,
 
     /// At most this many messages in flight from one process to another; fuller states are not
     /// searched; 'none' for no bound [default: none; unless the network is 'set', 3 with unbounded
@@ -341,6 +346,11 @@ impl WorldArgs {
         }
     }
 
+    /// The processes that are down at the beginning.
+    fn down(&self) -> Ids {
+        self.down.iter().copied().collect()
+    }
+
     fn cut_links(&self) -> bool {
         (self.cuts, self.one_way_cuts) != (0, 0)
     }
@@ -363,14 +373,16 @@ impl WorldArgs {
                 "no message is lost; add --losses K, or leave it out",
             );
         }
-        if self.recoveries != RecoveriesArg::NONE && self.crashes == 0 {
+        let stops = stops(self.crashes, self.down());
+        if self.recoveries != RecoveriesArg::NONE && stops == 0 {
             return without("--recoveries", "no process crashes; add --crashes K, or leave it out");
         }
-        let (crashes, most) = (self.crashes, self.recoveries.most(self.crashes));
-        if most > crashes {
-            let fewer = RecoveriesArg::of(crashes, crashes, self.recoveries.recovers());
+        let most = self.recoveries.most(stops);
+        if most > stops {
+            let fewer = RecoveriesArg::of(stops, stops, self.recoveries.recovers());
+            let crashes = self.crashes + (most - stops);
             let why = format!(
-                "no process recovers more often than processes crash; add --crashes {most}, \
+                "no process recovers more often than processes crash; add --crashes {crashes}, \
                  or give --recoveries {fewer}"
             );
             return without(&format!("--recoveries {}", self.recoveries), &why);
@@ -444,7 +456,7 @@ impl WorldArgs {
         };
         let faults = Faults {
             crashes: self.crashes,
-            recoveries: self.recoveries.most(self.crashes),
+            recoveries: self.recoveries.most(stops(self.crashes, self.down())),
             losses: self.losses,
             duplicates: self.duplicates,
             cuts: self.cuts,
@@ -474,6 +486,7 @@ impl WorldArgs {
                 StartArg::Converged => Start::Converged,
                 StartArg::Cold => Start::Cold,
             },
+            down: self.down(),
             capacity: self.capacity.map_or(usual, |Capacity(most)| most),
             symmetry: match self.symmetry {
                 SymmetryArg::Reduced => Symmetry::Reduced,
@@ -520,6 +533,9 @@ impl WorldArgs {
         if scenario.start != Start::Converged {
             flags += &format!(" --start {}", scenario.start);
         }
+        if !scenario.down.is_empty() {
+            flags += &format!(" --down {}", scenario.down);
+        }
         let usual = usual_capacity(&faults, &scenario.timing, scenario.network);
         match scenario.capacity {
             Some(most) => flags += &format!(" --capacity {most}"),
@@ -533,8 +549,14 @@ impl WorldArgs {
     }
 }
 
+/// Returns how often a process may come to be down: by a crash, or from the beginning on.
+fn stops(crashes: u8, down: Ids) -> u8 {
+    u8::try_from(down.len()).map_or(u8::MAX, |down| crashes.saturating_add(down))
+}
+
 /// The value of `--recoveries`: how often a crashed process may recover, `K`. If it recovers in the
 /// end, as long as any of them are left: `must:K`, or `must` for as many as there may be crashes.
+/// If it recovers only while no election runs: `quiet:K`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveriesArg {
     /// So many recoveries, each of which may happen.
@@ -543,47 +565,55 @@ pub enum RecoveriesArg {
     Must(u8),
     /// The same, and as many as processes may crash: none stays down for ever.
     EachMust,
+    /// So many, not 0, each of which may happen while no election runs.
+    Quiet(u8),
 }
 
 const MUST: &str = "must";
+const QUIET: &str = "quiet";
 
 impl RecoveriesArg {
     /// No process recovers.
     pub const NONE: RecoveriesArg = RecoveriesArg::May(0);
 
-    /// Returns the shortest that says so many recoveries where there may be `crashes`.
-    fn of(most: u8, crashes: u8, recovers: Recovers) -> RecoveriesArg {
+    /// Returns the shortest that says so many recoveries where processes stop so often.
+    fn of(most: u8, stops: u8, recovers: Recovers) -> RecoveriesArg {
         match recovers {
-            Recovers::Must if most > 0 && most == crashes => RecoveriesArg::EachMust,
+            Recovers::Must if most > 0 && most == stops => RecoveriesArg::EachMust,
             Recovers::Must if most > 0 => RecoveriesArg::Must(most),
+            Recovers::Quiet if most > 0 => RecoveriesArg::Quiet(most),
             _ => RecoveriesArg::May(most),
         }
     }
 
-    /// Returns how many recoveries there may be, if there may be `crashes`.
+    /// Returns how many recoveries there may be, if processes stop so often.
     #[must_use]
-    pub fn most(self, crashes: u8) -> u8 {
+    pub fn most(self, stops: u8) -> u8 {
         match self {
-            RecoveriesArg::May(most) | RecoveriesArg::Must(most) => most,
-            RecoveriesArg::EachMust => crashes,
+            RecoveriesArg::May(most) | RecoveriesArg::Must(most) | RecoveriesArg::Quiet(most) => {
+                most
+            }
+            RecoveriesArg::EachMust => stops,
         }
     }
 
-    /// Returns whether they must happen.
+    /// Returns whether they must happen, and when they may.
     #[must_use]
     pub fn recovers(self) -> Recovers {
         match self {
             RecoveriesArg::May(_) => Recovers::May,
             RecoveriesArg::Must(_) | RecoveriesArg::EachMust => Recovers::Must,
+            RecoveriesArg::Quiet(_) => Recovers::Quiet,
         }
     }
 
     /// Returns the flag as it is typed, if this scenario takes it.
     fn typed(scenario: &Scenario) -> String {
         let faults = scenario.faults;
-        let arg = RecoveriesArg::of(faults.recoveries, faults.crashes, scenario.recovers);
+        let stops = stops(faults.crashes, scenario.down);
+        let arg = RecoveriesArg::of(faults.recoveries, stops, scenario.recovers);
         match arg {
-            _ if arg == RecoveriesArg::NONE || faults.crashes == 0 => String::new(),
+            _ if arg == RecoveriesArg::NONE || stops == 0 => String::new(),
             arg => format!(" --recoveries {arg}"),
         }
     }
@@ -595,6 +625,7 @@ impl fmt::Display for RecoveriesArg {
             RecoveriesArg::May(most) => most.fmt(f),
             RecoveriesArg::Must(most) => write!(f, "{MUST}:{most}"),
             RecoveriesArg::EachMust => f.write_str(MUST),
+            RecoveriesArg::Quiet(most) => write!(f, "{QUIET}:{most}"),
         }
     }
 }
@@ -603,18 +634,20 @@ impl FromStr for RecoveriesArg {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "give a whole number K from 0 to 255, 'must:K' with K from 1, or 'must'";
-        let (must, number) = match text.split_once(':') {
+        let wrong = "give a whole number K from 0 to 255, 'must:K' or 'quiet:K' with K from 1, or \
+                     'must'";
+        let (recovers, number) = match text.split_once(':') {
             None if text == MUST => return Ok(RecoveriesArg::EachMust),
-            None => (false, text),
-            Some((MUST, number)) => (true, number),
+            None => (Recovers::May, text),
+            Some((MUST, number)) => (Recovers::Must, number),
+            Some((QUIET, number)) => (Recovers::Quiet, number),
             Some(_) => return Err(wrong),
         };
-        match number.parse() {
-            Ok(0) if must => Err(wrong),
-            Ok(most) if must => Ok(RecoveriesArg::Must(most)),
-            Ok(most) => Ok(RecoveriesArg::May(most)),
-            Err(_) => Err(wrong),
+        match (recovers, number.parse()) {
+            (Recovers::May, Ok(most)) => Ok(RecoveriesArg::May(most)),
+            (_, Ok(0) | Err(_)) => Err(wrong),
+            (Recovers::Must, Ok(most)) => Ok(RecoveriesArg::Must(most)),
+            (Recovers::Quiet, Ok(most)) => Ok(RecoveriesArg::Quiet(most)),
         }
     }
 }
@@ -686,25 +719,34 @@ fn nothing_of_delays(rules: &Arc<dyn DynProtocol>, scenario: &WorldArgs) -> Worl
 
 #[cfg(test)]
 mod tests {
-    use super::RecoveriesArg::{self, EachMust, May, Must};
+    use super::RecoveriesArg::{self, EachMust, May, Must, Quiet};
     use bellwether_engine::world::{Recovers, Scenario};
 
     #[test]
     fn it_is_read_as_it_is_written() {
-        for arg in [May(0), May(1), May(255), Must(1), Must(255), EachMust] {
+        for arg in [May(0), May(255), Must(1), Must(255), EachMust, Quiet(1), Quiet(255)] {
             assert_eq!(arg.to_string().parse(), Ok(arg));
         }
-        for wrong in ["", "-1", "256", "must:0", "must:", "must:x", "may:1", "Must", "must:1:1"] {
+        let wrongs = [
+            "", "-1", "256", "must:0", "must:", "must:x", "may:1", "Must", "must:1:1", "quiet",
+            "quiet:0",
+        ];
+        for wrong in wrongs {
             assert!(wrong.parse::<RecoveriesArg>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn what_is_typed_for_a_scenario_sets_it() {
-        for (crashes, most, must) in
-            [(0, 0, false), (2, 1, false), (2, 2, false), (2, 1, true), (2, 2, true)]
-        {
-            let recovers = if must { Recovers::Must } else { Recovers::May };
+        let cases = [
+            (0, 0, Recovers::May),
+            (2, 1, Recovers::May),
+            (2, 2, Recovers::May),
+            (2, 1, Recovers::Must),
+            (2, 2, Recovers::Must),
+            (2, 2, Recovers::Quiet),
+        ];
+        for (crashes, most, recovers) in cases {
             let scenario = Scenario { recovers, ..Scenario::calm(3).with_crashes(crashes, most) };
             let typed = RecoveriesArg::typed(&scenario);
             let value = typed.strip_prefix(" --recoveries ").unwrap_or("0");

@@ -8,7 +8,7 @@ use crate::processes::{Done, Processes, Request};
 use crate::suite::Met;
 use crate::validate::{Log, Options, Outcome};
 use anyhow::{Context, bail, ensure};
-use bellwether_engine::check::{Event, Limits, Phase, Progress};
+use bellwether_engine::check::{Limits, Phase, Progress};
 use bellwether_engine::trace::DOWN;
 use bellwether_engine::world::Scenario;
 use bellwether_tool::cli::{Exit, text};
@@ -110,13 +110,7 @@ pub(super) fn run(
     }
     let scenario = scenario(&args.world)?;
     let folder = Folder::new(args.out.as_deref())?;
-    let (threads, limits) = (args.limits.threads(), args.limits.limits());
-    let bar = args.progress.bar(args.json);
-    let found = mapping.suite(scenario, threads, &limits, &mut |progress| {
-        bar.tell("", Event::Progress(progress));
-    });
-    bar.finish();
-    let suite = found?;
+    let suite = args.find(mapping, scenario)?;
     let wanted = &suite.summary().met;
     let done = processes(runs, mapping, scenario, &folder.path, args)?;
     let open = |log: &PathBuf| Log::open(log).with_context(|| log.display().to_string());
@@ -185,7 +179,7 @@ impl Shown {
             "protocol": of.protocol,
             "variant": of.variant,
             "world": self.scenario,
-            "through": Through::Processes.name(),
+            "through": Through::Processes,
             "verdict": verdict,
             "processes": self.done,
             "kinds": self.kinds,

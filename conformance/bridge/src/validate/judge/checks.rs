@@ -6,7 +6,6 @@ use super::{
 use crate::compare::{self, Change, Expected, events, ignored, order, persists, sends};
 use crate::mapping::{ProcessView, Sides, SpecEvent, Stable, process_id};
 use crate::node::NodeView;
-use crate::step::ExpectedRun;
 use bellwether_core::protocol::Role;
 use bellwether_core::trace::{After, Out};
 use bellwether_engine::protocol::{Id, Protocol as Specification, Timers};
@@ -85,8 +84,9 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
                 Armed::Told(armed) => armed == self.group.mapping.compared(left),
                 Armed::Untold => true,
             };
-            let mut run = ExpectedRun::by(self.group.mapping.log_rules(), &self.view);
-            run.happens(self.group, self.id, SpecEvent::Expire(expired));
+            let mut run = Expected::nothing(&self.view);
+            let rules = self.group.mapping.log_rules();
+            run.happens(self.group, rules, self.id, SpecEvent::Expire(expired));
             if step.out.is_empty() && told && !run.effects.is_empty() {
                 self.owed = Some(first);
                 return Ok(Some(left));
@@ -106,7 +106,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         &self,
         step: &StepOf<T, V>,
         happening: Option<SpecEvent<T::Spec>>,
-        run: &ExpectedRun<T>,
+        run: &Expected<T::Spec>,
         armed: Armed,
     ) -> Vec<Difference> {
         let (id, mapping, size) = (self.id, self.group.mapping, self.group.size);
@@ -115,8 +115,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         self.writes(run, &mut found);
         let After { role, leader, .. } = step.after;
         let view = NodeView { role, leader, ..run.view };
-        let expected = Expected::nothing(&view);
-        compare::belief(mapping, id, &view, &expected, &mut found);
+        compare::belief(mapping, id, &view, run, &mut found);
         self.facts(&view, &step.after, &mut found);
         self.deadlines(happening, &step.after, run, &mut found);
         if let Armed::Told(armed) = armed {
@@ -172,7 +171,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
     }
 
     /// What is written. A program may write again what reads as the same, such as a duration.
-    fn writes(&self, run: &ExpectedRun<T>, found: &mut Vec<Difference>) {
+    fn writes(&self, run: &Expected<T::Spec>, found: &mut Vec<Difference>) {
         let mut known: Result<Stable<T>, String> = Ok(self.view.stable);
         let mut anew = Vec::with_capacity(self.written.len());
         for written in &self.written {

@@ -1,8 +1,7 @@
 //! When timers are due, by the clock of one node.
 
-use super::{Difference, Judge, Judged, Vocabulary};
+use super::{Difference, Expected, Judge, Judged, Vocabulary};
 use crate::mapping::{ProcessView, Sides, SpecEvent, SpecTimer, Waits};
-use crate::step::ExpectedRun;
 use bellwether_core::trace::{After, Start};
 use bellwether_engine::protocol::{Effect, MAX_TIMERS, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
@@ -59,7 +58,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         &self,
         happening: Option<SpecEvent<T::Spec>>,
         after: &After,
-        run: &ExpectedRun<T>,
+        run: &Expected<T::Spec>,
         found: &mut Vec<Difference>,
     ) {
         if !V::REASONS {
@@ -121,7 +120,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
     }
 
     /// Whether a step arms a timer that is told, and the start does not say how long any takes.
-    pub(super) fn is_untimed(&self, after: &After, run: &ExpectedRun<T>) -> bool {
+    pub(super) fn is_untimed(&self, after: &After, run: &Expected<T::Spec>) -> bool {
         let arms = |effect: &Effect<T::Spec>| matches!(effect, Effect::Arm(_));
         let is_told = after.armed.as_ref().is_some_and(|armed| !armed.is_empty());
         let is_unknown = V::REASONS && self.start.durations.is_empty();

@@ -1,6 +1,8 @@
 //! A server is believed only with a certificate from the authority that was named, and sees the
 //! certificate of the client.
 
+use std::sync::Arc;
+
 use rcgen::{CertifiedKey, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;

@@ -6,7 +6,6 @@
 use super::Until;
 use crate::machine::{Effect, Message, Timer};
 use crate::property::{Condition, Liveness, Temporal, agreed};
-use crate::protocol::{Belief, Id};
 use crate::world::packed::Packed;
 use crate::world::{Action, Faults, Outcome, Start, State, Timing, World};
 use indexmap::IndexSet;
@@ -357,7 +356,6 @@ fn elections(happening: &CountedStep<'_>) -> usize {
 }
 
 fn leaderships(happening: &CountedStep<'_>) -> usize {
-    let leads = |state: &State, id: Id| state.belief(id) == Some(Belief::Leads);
     let (before, after) = (happening.before, &happening.outcome.state);
-    after.ids().filter(|&id| leads(after, id) && !leads(before, id)).count()
+    after.ids().filter(|&id| after.leads(id) && !before.leads(id)).count()
 }

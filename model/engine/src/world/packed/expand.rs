@@ -5,7 +5,7 @@
 //! Orders to Improve Automatic Verification Methods*, 1990). Let *b* be the step that led to this
 //! state, and *q* the process that took it. A delivery *a* to a process *p* with a smaller number
 //! may be left out, if *a* could happen before *b* too, and *b* after it, with the same result.
-//! That is so if *b* was a delivery, a crash or a recovery, and
+//! That is so if *b* was a delivery, a crash or a recovery (unless it waits for a quiet moment), and
 //!
 //! - the message was there before *b*: *q* is not its sender, or sent nothing in *b*;
 //! - *p* sends nothing to *q* in *a*: it could be what *b* took off the link.
@@ -19,17 +19,18 @@
 //! Of the ways to a state, the one is remembered whose last process has the largest number. Nothing
 //! is left out where links have room for a few messages only: there, other parts matter.
 
+use super::layout::Field;
 use super::tables::{self, BEYOND, Globals, Process, UNKNOWN};
-use super::{Field, Packed, Unpacked};
+use super::{Packed, Unpacked};
 use crate::space::{Last, NO_LAST, OUTSIDE_WORD, Unlearned};
 use crate::world::next::Next;
-use crate::world::{Action, Boundary, State};
+use crate::world::{Action, Boundary, Recovers, State};
 
 /// States of up to so many words are expanded by code for just so many.
-pub(super) const NARROW: usize = 2;
+const NARROW: usize = 2;
 
 /// The most words of a state, a power of two.
-pub(super) const WIDEST: usize = 16;
+const WIDEST: usize = 16;
 
 /// No step at all.
 const NO_STEP: u32 = 0;
@@ -42,7 +43,7 @@ fn last(process: usize, silent: bool) -> Last {
 
 /// A state of `W` words, or, if that is more than [`NARROW`], of fewer, whose successors are being
 /// written down.
-pub(super) struct Expansion<'a, const W: usize> {
+struct Expansion<'a, const W: usize> {
     packed: &'a Packed,
     from: [u64; W],
     /// How many words are in use.
@@ -56,16 +57,49 @@ pub(super) struct Expansion<'a, const W: usize> {
     /// The process that acted last, and whether it sent nothing; process 0 if that is of no use.
     last: (usize, bool),
     /// How many steps were left out.
-    pub(super) left_out: u64,
+    left_out: u64,
     /// Whether something fair can happen.
-    pub(super) fair: bool,
+    fair: bool,
     /// Whether links may be cut.
     cut: bool,
 }
 
+impl Packed {
+    /// Looks up the states that follow. Returns whether one of the actions is fair, and how many
+    /// steps were left out.
+    #[inline]
+    pub(super) fn look_up(
+        &self,
+        from: &[u64],
+        last: Last,
+        unpacked: &Unpacked,
+        next: &mut Vec<u64>,
+        lasts: &mut Vec<Last>,
+    ) -> Result<(bool, u64), Unlearned> {
+        match from.len() {
+            1 => self.look_up_in::<1>(from, last, unpacked, next, lasts),
+            2 => self.look_up_in::<2>(from, last, unpacked, next, lasts),
+            _ => self.look_up_in::<WIDEST>(from, last, unpacked, next, lasts),
+        }
+    }
+
+    fn look_up_in<const W: usize>(
+        &self,
+        from: &[u64],
+        last: Last,
+        unpacked: &Unpacked,
+        next: &mut Vec<u64>,
+        lasts: &mut Vec<Last>,
+    ) -> Result<(bool, u64), Unlearned> {
+        let mut expansion = Expansion::<W>::new(self, from, unpacked, last, next, lasts);
+        self.world.each_next(&unpacked.state, |what| expansion.take(what))?;
+        Ok((expansion.fair, expansion.left_out))
+    }
+}
+
 impl<'a, const W: usize> Expansion<'a, W> {
     /// The state taken apart, and where its successors go.
-    pub(super) fn new(
+    fn new(
         packed: &'a Packed,
         words: &[u64],
         Unpacked { parts, state, .. }: &'a Unpacked,
@@ -99,7 +133,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
 
     /// What follows from this.
     #[inline]
-    pub(super) fn take(&mut self, what: Next) -> Result<(), Unlearned> {
+    fn take(&mut self, what: Next) -> Result<(), Unlearned> {
         match what {
             Next::EachArrives => self.deliveries(),
             Next::EachIsLost => self.on_each(Globals::LOSS, |next| next.without),
@@ -197,7 +231,9 @@ impl<'a, const W: usize> Expansion<'a, W> {
                 let (own, process) = (self.parts[id.index()], &packed.processes[id.index()]);
                 let step = process.recover.get(own, 0);
                 self.step(id.index(), process, step, after)?;
-                Ok(last(id.index(), process.receivers(step) == 0))
+                // Whether it may recover depends on others.
+                let quiet = packed.world.scenario.recovers == Recovers::Quiet;
+                Ok(if quiet { NO_LAST } else { last(id.index(), process.receivers(step) == 0) })
             }
             Action::Cut(a, b, ways) => {
                 self.count_fault(Globals::cut(a, b, ways), after)?;

@@ -26,10 +26,9 @@ use crate::protocol::{Id, Ids};
 use crate::space::{ActionId, Answers, Fairness, Last, NO_LAST, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use crate::words::kept;
-use expand::{Expansion, WIDEST};
 use growth::Observed;
 pub use growth::{Growing, Growth};
-use layout::{Factors, Field, Layout};
+use layout::{Factors, Layout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tables::{Globals, Link, Numbered, Process, number};
 
@@ -117,15 +116,12 @@ impl Space for Packed {
     ) -> Result<(Answers, u64), Unlearned> {
         let unpacked = scratch.downcast_mut().ok_or(Unlearned)?;
         self.unpack(from, unpacked);
-        let (fair, left_out) = match from.len() {
-            width if self.asks() => {
-                let fair = self.ask(width, &unpacked.state, next)?;
-                lasts.resize(next.len() / width, NO_LAST);
-                (fair, 0)
-            }
-            1 => self.look_up::<1>(from, last, unpacked, next, lasts)?,
-            2 => self.look_up::<2>(from, last, unpacked, next, lasts)?,
-            _ => self.look_up::<WIDEST>(from, last, unpacked, next, lasts)?,
+        let (fair, left_out) = if self.asks() {
+            let fair = self.ask(from.len(), &unpacked.state, next)?;
+            lasts.resize(next.len() / from.len(), NO_LAST);
+            (fair, 0)
+        } else {
+            self.look_up(from, last, unpacked, next, lasts)?
         };
         let state = &unpacked.state;
         let mut answers = if fair { 0 } else { STUTTERS };
@@ -273,20 +269,6 @@ impl Packed {
     /// Whether what follows is not looked up: a step may change more than the parts it touches.
     fn asks(&self) -> bool {
         self.world.clock.is_some() || self.world.canonicalizes()
-    }
-
-    /// The states that follow, looked up; whether one of the actions is fair.
-    fn look_up<const W: usize>(
-        &self,
-        from: &[u64],
-        last: Last,
-        unpacked: &Unpacked,
-        next: &mut Vec<u64>,
-        lasts: &mut Vec<Last>,
-    ) -> Result<(bool, u64), Unlearned> {
-        let mut expansion = Expansion::<W>::new(self, from, unpacked, last, next, lasts);
-        self.world.each_next(&unpacked.state, |what| expansion.take(what))?;
-        Ok((expansion.fair, expansion.left_out))
     }
 
     /// The states that follow, as the world itself says; whether one of the actions is fair.

@@ -1,7 +1,6 @@
 //! The coverage of walks: which kinds of actions, which rules, and about how many states they met.
 
 use crate::protocol::{self, Id, Values};
-use crate::trace::DOWN;
 use crate::world::{Action, State, World};
 use rustc_hash::FxHasher;
 use serde::Serialize;
@@ -60,8 +59,7 @@ impl Taken {
     }
 
     pub(super) fn record(&mut self, state: &State, action: &Action) {
-        let role =
-            concerned(action).map(|id| if state.up(id) { state.process(id).role() } else { DOWN });
+        let role = concerned(action).map(|id| state.role(id));
         *self.0.entry((Kind::of(action), role)).or_default() += 1;
     }
 

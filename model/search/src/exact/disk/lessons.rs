@@ -1,8 +1,9 @@
 //! What a space has learned in a search, so that another one comes to know the same.
 
-use super::{read_words, write_words};
-use crate::space::{ActionId, Answers, Fairness, Last, Scratch, Space, Unlearned};
+use crate::exact::words::{read_words, write_words};
+use crate::space::Space;
 use std::io::{self, Read, Write};
+use std::ops::Deref;
 
 /// What a space was told to do, so that another one comes to know the same: from then on, states
 /// look the same to both.
@@ -75,104 +76,36 @@ impl<'a> Logged<'a> {
     }
 }
 
-impl Space for Logged<'_> {
-    fn words(&self) -> usize {
-        self.space.words()
-    }
+impl<'a> Deref for Logged<'a> {
+    type Target = dyn Space + 'a;
 
-    fn bits(&self) -> Vec<u32> {
-        self.space.bits()
+    fn deref(&self) -> &Self::Target {
+        self.space
     }
+}
 
-    fn scratch(&self) -> Scratch {
-        self.space.scratch()
-    }
-
-    fn initial(&self, width: usize) -> Vec<u64> {
-        self.space.initial(width)
-    }
-
-    #[inline]
-    fn expand(
-        &self,
-        from: &[u64],
-        scratch: &mut Scratch,
-        next: &mut Vec<u64>,
-    ) -> Result<Answers, Unlearned> {
-        self.space.expand(from, scratch, next)
-    }
-
-    #[inline]
-    fn expand_after(
-        &self,
-        from: &[u64],
-        last: Last,
-        scratch: &mut Scratch,
-        next: &mut Vec<u64>,
-        lasts: &mut Vec<Last>,
-    ) -> Result<(Answers, u64), Unlearned> {
-        self.space.expand_after(from, last, scratch, next, lasts)
-    }
-
-    fn learn(&mut self, from: &[u64]) {
+/// What changes a space.
+impl Logged<'_> {
+    pub(in crate::exact) fn learn(&mut self, from: &[u64]) {
         if let Some(lessons) = &mut self.lessons {
             lessons.push(Lesson::Learn(from.to_vec()));
         }
         self.space.learn(from);
     }
 
-    fn outgrown(&self) -> bool {
-        self.space.outgrown()
-    }
-
-    fn least_bits(&self) -> u32 {
-        self.space.least_bits()
-    }
-
-    fn lay_out(&mut self, most_bits: u32) {
+    pub(in crate::exact) fn lay_out(&mut self, most_bits: u32) {
         if let Some(lessons) = &mut self.lessons {
             lessons.push(Lesson::LayOut(most_bits));
         }
         self.space.lay_out(most_bits);
     }
 
-    fn recode(&self, old: &[u64], width: usize, to: &mut Vec<u64>) {
-        self.space.recode(old, width, to);
-    }
-
-    fn digest(&self, states: &[u64], width: usize, to: &mut Vec<u64>) {
-        self.space.digest(states, width, to);
-    }
-
-    fn actions(&self, state: &[u64]) -> Vec<ActionId> {
-        self.space.actions(state)
-    }
-
-    fn fairness(&self, action: ActionId) -> Fairness {
-        self.space.fairness(action)
-    }
-
-    fn interruptible(&self, action: ActionId) -> bool {
-        self.space.interruptible(action)
-    }
-
-    fn interrupted(&self, state: &[u64], position: usize) -> Vec<ActionId> {
-        self.space.interrupted(state, position)
-    }
-
-    fn has_strong(&self) -> bool {
-        self.space.has_strong()
-    }
-
-    fn left_bounds(&self) -> u32 {
-        self.space.left_bounds()
-    }
-
-    fn leave_bounds(&self, bounds: u32) {
-        self.space.leave_bounds(bounds);
-    }
-
-    fn observe(&mut self, level: usize, states: &[u64], width: usize) -> Option<&'static str> {
+    pub(in crate::exact) fn observe(
+        &mut self,
+        level: usize,
+        states: &[u64],
+        width: usize,
+    ) -> Option<&'static str> {
         self.space.observe(level, states, width)
     }
 }

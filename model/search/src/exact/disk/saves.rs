@@ -4,7 +4,8 @@
 //! done so. So when they are interrupted, whenever that is, one of the last two saves of each is
 //! there in all.
 
-use super::{Disk, DiskError, Folder, Logged, Names};
+use super::{Disk, Folder, Logged, Names};
+use crate::exact::error::DiskError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

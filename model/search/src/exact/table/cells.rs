@@ -1,7 +1,7 @@
 //! The places of a table, which become more without any state being copied for it; and looking for
 //! a cell in a line of them.
 
-use super::{LINE, MARK_BITS};
+use crate::exact::form::{LINE, MARK_BITS};
 use prefetch_index::prefetch_index;
 
 /// How many lines are in one piece of memory. No piece is given back before the whole table is, so

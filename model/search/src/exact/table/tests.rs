@@ -1,7 +1,7 @@
 //! A table is a set, whatever the states and the order in which they come.
 
 use super::*;
-use crate::exact::search::{SHARDS, Shard};
+use crate::exact::shard::{SHARDS, Shard};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
