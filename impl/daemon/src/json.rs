@@ -14,7 +14,9 @@ pub(super) fn line(object: &impl Serialize) -> Result<String, Failure> {
 /// program reads.
 pub(super) fn complain(text: &str, causes: &[String], status: u8) {
     let parts = [std::slice::from_ref(&text.to_owned()), causes].concat();
-    if !told_as_json(&parts, status) {
+    // `exec` has no such flag: the word is one of its command.
+    let is_exec = std::env::args_os().nth(1).is_some_and(|word| word == "exec");
+    if is_exec || !told_as_json(&parts, status) {
         log::complain(text);
     }
 }

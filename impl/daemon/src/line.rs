@@ -52,7 +52,10 @@ pub(crate) fn read() -> Result<Line, ExitCode> {
     let read = command.try_get_matches_from_mut(std::env::args_os());
     let mut wrong = None;
     let read = read.and_then(|matches| {
-        wrong = no_file(&command, &matches);
+        let starts = ["run", "exec", "check-config"];
+        if matches.subcommand_name().is_some_and(|name| starts.contains(&name)) {
+            wrong = no_file(&command, &matches);
+        }
         let given = given(&command, &matches);
         Ok(Line { cli: Cli::from_arg_matches(&matches)?, given })
     });
@@ -116,7 +119,7 @@ fn no_file(command: &Command, matches: &ArgMatches) -> Option<String> {
     let wrong = |arg: &Arg| {
         arg.get_value_names()?.iter().find(|name| *name == "FILE")?;
         let path = Path::new(matches.try_get_raw(arg.get_id().as_str()).ok()??.next()?);
-        let kind = endless(path, arg.get_id() != "trace")?;
+        let kind = endless(path, arg.get_id() != "log.trace")?;
         Some(format!("{} is {kind}; name a file", path.display()))
     };
     command.get_arguments().find_map(wrong).or_else(|| no_file(command, matches))

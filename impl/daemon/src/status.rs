@@ -339,7 +339,13 @@ impl Asked {
 
     fn problem(&self) -> Option<String> {
         match &self.told {
-            Ok(Told::Status(report)) => report.problem.clone(),
+            Ok(Told::Status(report)) if report.node != self.node => {
+                Some(format!("node {} answers at {}", report.node, self.address))
+            }
+            Ok(Told::Status(report)) => report
+                .problem
+                .clone()
+                .or_else(|| report.leader.is_none().then(|| "the node knows no leader".to_owned())),
             Ok(told @ Told::Groups(_)) => {
                 (!is_led(told)).then(|| "the node knows no leader of some groups".to_owned())
             }

@@ -209,7 +209,7 @@ fn a_node_without_a_majority_runs_its_script_and_logs_for_no_attempt() {
     assert!(started.starts_with("on_change 1 not_started>follower"), "{told}");
     assert!(left.starts_with("on_change 2 follower>not_started"), "{told}");
     assert_eq!(log.matches(" was=").count(), 1, "{log}");
-    let cause: Vec<_> = log.lines().filter(|line| line.contains("no leader")).collect();
+    let cause: Vec<_> = log.lines().filter(|line| line.contains("no leader for")).collect();
     let [cause] = cause[..] else { panic!("{log}") };
     assert!(cause.contains("WARN") && cause.contains("1 of 3 voters"), "{cause}");
     for other in [2, 3] {

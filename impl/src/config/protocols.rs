@@ -19,7 +19,7 @@ use crate::protocol::stoller::{self, Stoller};
 use crate::protocol::{Core, LeaseTerms, Members, NodeId, Nothing, Relation};
 use crate::store::{Connect, Settings};
 
-/// A protocol that the [driver](crate::driver) can run: what a configuration says of it, and what
+/// A protocol that the driver can run: what a configuration says of it, and what
 /// it needs besides links and a clock.
 pub trait Runnable: Core {
     /// The section of the file that has the protocol's name.

@@ -330,7 +330,10 @@ impl<C: Core, K: Clock> NodeLoop<C, K> {
             (Some(holder), _) => format!("follows {holder}"),
             (None, Some(leader)) => format!("follows node {leader}"),
             (None, None) if role == Role::NotStarted => "takes part no longer".to_owned(),
-            (None, None) => "has lost its leader".to_owned(),
+            (None, None) if reason == Reason::PREPARING => "was elected".to_owned(),
+            (None, None) if before == Some(view.node()) => "leads no longer".to_owned(),
+            (None, None) if before.is_some() => "has lost its leader".to_owned(),
+            (None, None) => "knows no leader".to_owned(),
         };
         let of_epoch = epoch.map(|epoch| format!(" (epoch {epoch})")).unwrap_or_default();
         tracing::info!(

@@ -105,9 +105,9 @@ impl Handle {
     }
 
     /// Keeps the node from running for election for `time` from now on. A node that leads goes on
-    /// leading, and keeps its lease; if it loses it within that time, it does not run either until
-    /// the time is over. The node follows and votes as ever, and is no successor. A restart forgets
-    /// it.
+    /// leading, and keeps its lease; if it loses it within that time, it does not stand for
+    /// election either until the time is over. The node follows and votes as ever, and is no
+    /// successor. A restart forgets it.
     ///
     /// # Errors
     ///
@@ -130,16 +130,23 @@ impl Handle {
         }
     }
 
-    /// Sends a command by which the node does not run for so long. The node goes on with it even if
-    /// its answer is not awaited.
+    /// Sends a command by which the node does not stand for election for so long. The node goes on
+    /// with it even if its answer is not awaited.
     async fn freeze_by(
         &self,
         command: impl Fn(Duration) -> Command,
         time: Duration,
     ) -> Result<Option<NodeId>, RequestError> {
-        // However short the time is: in maintenance no node runs.
+        // However short the time is: in maintenance no node stands for election.
         let time = if self.in_maintenance() { FROZEN } else { time };
-        self.send_command(command(time)).await
+        let eligibility = &self.seen.eligibility;
+        let before = eligibility.away();
+        let answer = self.send_command(command(time)).await;
+        if answer.is_err() {
+            eligibility.set_away(before);
+            self.tell_fitness();
+        }
+        answer
     }
 
     pub(super) async fn send_command(

@@ -127,7 +127,7 @@ impl Handle {
     }
 
     /// Returns what the node measures beside its status: its links, the time that its storage
-    /// takes, and for how long it does not run for election.
+    /// takes, and for how long it does not stand for election.
     #[must_use]
     pub fn measurements(&self) -> Measurements {
         self.seen.measurements((self.measured_links)())
@@ -156,7 +156,7 @@ impl Handle {
     /// was paused. If the node hands over, or makes way for another, the future is dropped *before*
     /// any other node learns of it: see [`Work`]. It runs in the task that calls this. What it has
     /// spawned is not dropped, and what it does between two awaits is not interrupted: there, ask
-    /// the [`Guard`]. If it panics, this node leads no longer, and does not run for
+    /// the [`Guard`]. If it panics, this node leads no longer, and does not stand for election for
     /// [a while](crate::driver::PANIC_PAUSE).
     ///
     /// ```no_run
@@ -224,7 +224,8 @@ impl Handle {
     }
 
     /// Reports whether this node is fit to lead: whether its disk answers, or a check passes. A
-    /// node that is not does not run, and stops leading at its next round. A restart forgets it.
+    /// node that is not does not stand for election, and stops leading at its next round. A restart
+    /// forgets it.
     ///
     /// # Errors
     ///

@@ -31,9 +31,9 @@ struct State {
     away: Option<Away>,
 }
 
-/// A time for which the node does not run.
+/// A time for which the node does not stand for election.
 #[derive(Clone, Copy, Debug)]
-struct Away {
+pub(super) struct Away {
     /// None if the node leads without its program, as it cannot step down.
     until: Option<Time>,
     /// The program could not prepare itself.
@@ -45,10 +45,10 @@ struct Away {
 pub(super) enum Unfit {
     /// Its program says that its machine is not fit to lead, and why.
     Unhealthy(String),
-    /// It was asked not to run, for so long from now on.
+    /// It was asked not to stand for election, for so long from now on.
     Asked(Duration),
-    /// Its program could not prepare itself. So it does not run, for so long from now on; or it
-    /// leads without its program, if its protocol cannot step down.
+    /// Its program could not prepare itself. So it does not stand for election, for so long from
+    /// now on; or it leads without its program, if its protocol cannot step down.
     Unprepared(Option<Duration>),
 }
 
@@ -96,6 +96,15 @@ impl Eligibility {
     pub(super) fn frozen(&self, now: Time) -> Duration {
         let asked = lock(&self.0).away.filter(|away| !away.unprepared);
         asked.and_then(|away| away.until).map_or(Duration::ZERO, |until| until.since(now))
+    }
+
+    pub(super) fn away(&self) -> Option<Away> {
+        lock(&self.0).away
+    }
+
+    /// Notes what was so before a request that was refused.
+    pub(super) fn set_away(&self, away: Option<Away>) {
+        lock(&self.0).away = away;
     }
 
     /// Notes why the program says that the node is not fit to lead. A long reason is cut.

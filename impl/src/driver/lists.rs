@@ -28,7 +28,7 @@ const LET_IN_WITHIN: Duration = Duration::from_secs(2);
 /// How long a leader may take to let this node in before that is a problem.
 const VOTES_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long a leader that is to leave does not run: until then it has left.
+/// How long a leader that is to leave does not stand for election: until then it has left.
 const AWAY: Duration = Duration::from_secs(10);
 
 /// The reason why the members were not changed.

@@ -46,7 +46,6 @@ pub use self::standing::MaintenanceReport;
 use self::start::{Joining, NodeTasks};
 pub use self::work::{PANIC_PAUSE, Work};
 use crate::config::{self, Address, Config, Credentials, Runnable};
-use crate::files;
 pub use crate::member::RequestError;
 use crate::protocol::{Core, NodeId};
 use crate::storage::{Memory, Storage, StorageError};
@@ -299,8 +298,6 @@ type DurableState<C> = Option<Box<dyn Store<<C as Core>::Durable>>>;
 
 async fn listen<C: Runnable>(config: &Config<C>) -> Result<Option<TcpListener>, JoinError> {
     let Some(address) = config.listen() else { return Ok(None) };
-    let others = config.addresses().count().saturating_sub(1);
-    files::reserve(others).map_err(|(limit, needed)| JoinError::Files { limit, needed })?;
     let listener = TcpListener::bind(address.as_str()).await;
     listener.map(Some).map_err(|cause| JoinError::Listen { address: address.clone(), cause })
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::commands::Command;
@@ -35,7 +35,7 @@ pub(super) const IN_MAINTENANCE: &str =
 /// over.
 pub(super) const FROZEN: Duration = Duration::from_secs(365 * 24 * 3_600);
 
-/// The time in which a node ends that does not run any more.
+/// How long a freeze lasts that ends the one before.
 const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// How long the others have to say that they know a decision.
@@ -69,8 +69,6 @@ pub(super) struct LocalFacts {
     kept: PersistedValue,
     /// Held while one is taken.
     turn: Arc<Mutex<()>>,
-    /// Told when another node has said something new.
-    news: Arc<watch::Sender<()>>,
     /// Whether the node has groups: of none of them alone is anything told.
     grouped: bool,
     /// The protocol, if its nodes serve no requests.
@@ -94,8 +92,8 @@ impl LocalFacts {
             .change(|own| *own = NodeFacts { priority, fit: true, maintenance, mark, votes: true });
         let grouped = !config.groups().is_empty();
         let without_requests = (!C::REQUESTS).then_some(C::NAME);
-        let (turn, news) = (Arc::default(), Arc::default());
-        Ok(Self { cluster, kept, turn, news, grouped, without_requests })
+        let turn = Arc::default();
+        Ok(Self { cluster, kept, turn, grouped, without_requests })
     }
 
     /// Closes what is kept.
@@ -172,8 +170,7 @@ impl Handle {
             let heard = facts.cluster.heard();
             heard.get(node).is_some_and(|other| other.maintenance >= decision)
         };
-        let mut news = facts.news.subscribe();
-        let all = async { news.wait_for(|()| others.iter().all(knows)).await.is_ok() };
+        let all = facts.cluster.until(|| others.iter().all(knows));
         let _ = timeout(HEARD_WITHIN, all).await;
         let (mut known, missing): (Vec<_>, _) = others.into_iter().partition(knows);
         known.push(node);
@@ -224,7 +221,7 @@ impl Keeper {
     }
 
     pub(super) async fn run(mut self) {
-        let LocalFacts { cluster, news, .. } = self.handles[0].facts.clone();
+        let cluster = self.handles[0].facts.cluster.clone();
         if cluster.own().maintenance.on {
             let node = self.handles[0].seen.hello.node.get();
             tracing::warn!(node, "{IN_MAINTENANCE}");
@@ -232,7 +229,7 @@ impl Keeper {
         let mut own = cluster.changes();
         loop {
             tokio::select! {
-                () = cluster.news() => news.send_replace(()),
+                () = cluster.news() => {}
                 Ok(()) = own.changed() => {}
                 () = sleep(LOOK) => {}
             }

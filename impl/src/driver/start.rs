@@ -32,6 +32,7 @@ use super::trace::Trace;
 use super::{CLOSED_WITHIN, DurableState, JoinError, Stopped, known, open};
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Config, Current, Runnable, StoreAccess};
+use crate::files;
 use crate::member::{Member, Setup};
 use crate::protocol::quorum::Lists;
 use crate::protocol::{Core, Node};
@@ -79,6 +80,8 @@ crate::for_each_core!(registry);
 /// Takes part in each election of the configuration.
 pub(super) fn start<C: Runnable>(joining: Joining<C>) -> Result<(Started, NodeTasks), JoinError> {
     let Joining { config, listener, store, prepares } = joining;
+    let others = config.addresses().count().saturating_sub(1);
+    files::reserve(others).map_err(|(limit, needed)| JoinError::Files { limit, needed })?;
     let mut store = if store.is_some() { store } else { open(&config)? };
     let states = match &mut store {
         Some(store) => store.load()?,

@@ -11,8 +11,8 @@ use super::guard::Guard;
 use super::leadership::LeadershipWatch;
 use crate::protocol::Epoch;
 
-/// The time for which a node does not run after its work has panicked. Meanwhile another node can
-/// lead, and the program can get ready to work again.
+/// The time for which a node does not stand for election after its work has panicked. Meanwhile
+/// another node can lead, and the program can get ready to work again.
 pub const PANIC_PAUSE: Duration = Duration::from_secs(10);
 
 /// Work that only a leader may do, under way: a [`Guard`] that the node waits for.

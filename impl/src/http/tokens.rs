@@ -49,9 +49,13 @@ impl WrongTokens {
     /// Waits until a token of this machine may be looked at, whether it is right or not.
     pub(super) async fn wait(&self, from: Option<SocketAddr>) {
         let Some(from) = from else { return };
-        let wait = lock(&self.known).machines.get(&machine(from.ip())).copied();
-        if let Some(Wait { until, .. }) = wait {
-            sleep_until(until).await;
+        let machine = machine(from.ip());
+        loop {
+            let wait = lock(&self.known).machines.get(&machine).copied();
+            match wait {
+                Some(Wait { until, .. }) if until > Instant::now() => sleep_until(until).await,
+                _ => return,
+            }
         }
     }
 

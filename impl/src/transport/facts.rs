@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
 
+use super::outbox;
 use crate::lock::lock;
 use crate::protocol::NodeId;
 use crate::protocol::quorum::Mark;
@@ -55,6 +56,8 @@ struct State {
     others: Mutex<BTreeMap<NodeId, NodeFacts>>,
     /// Told when another node says something new.
     news: Notify,
+    /// Told the same, for all that wait.
+    changed: Notify,
 }
 
 impl ClusterFacts {
@@ -81,6 +84,7 @@ impl ClusterFacts {
     pub(crate) fn hear(&self, from: NodeId, facts: NodeFacts) {
         lock(&self.0.others).insert(from, facts);
         self.0.news.notify_one();
+        self.0.changed.notify_waiters();
     }
 
     /// The node is heard no longer.
@@ -91,6 +95,11 @@ impl ClusterFacts {
     /// What the other nodes say that are heard.
     pub(crate) fn heard(&self) -> BTreeMap<NodeId, NodeFacts> {
         lock(&self.0.others).clone()
+    }
+
+    /// Returns when this is so, which is asked at once and whenever another node says something.
+    pub(crate) async fn until(&self, is_so: impl Fn() -> bool) {
+        outbox::until(&self.0.changed, is_so).await;
     }
 
     /// Returns when another node has said something new.

@@ -104,12 +104,13 @@ async fn serve<M: Serialize + DeserializeOwned>(
     };
     // If a newer connection of the peer has taken its place, the peer is heard on that.
     if session.has_place() {
-        let news = ended.and_then(|cause| session.ended(&cause, context.terms.limits.step));
-        context.log_link(&peer, news);
+        // Before another process gets the place, and says what counts then.
         let is_peer = |now: &Arc<PeerLink<M>>| Arc::ptr_eq(now, &peer);
         if context.links.peers.now().get(&peer.id).is_none_or(is_peer) {
             context.links.standings.forget(peer.id);
         }
+        let news = ended.and_then(|cause| session.ended(&cause, context.terms.limits.step));
+        context.log_link(&peer, news);
     }
 }
 

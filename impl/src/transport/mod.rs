@@ -378,7 +378,7 @@ impl<M> Links<M> {
                 store.flushed().await;
             }
             for peer in self.peers.now().values() {
-                peer.flushed().await;
+                peer.removed.run_until_cancelled(peer.flushed()).await;
             }
         };
         let _ = tokio::time::timeout(limit, all).await;

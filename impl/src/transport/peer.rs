@@ -200,6 +200,7 @@ impl<M> Peer<M> {
         self.backoff.reset();
         self.set_link(now, Link::Connected, differs);
         (self.since, self.pings.due, self.due.facts) = (now, now, Some(facts));
+        self.due.renewed = false;
         self.rise(now)
     }
 

@@ -135,7 +135,7 @@ pub(crate) async fn serves(
     assert_eq!(refused(acquire(one, &own).await).holder.as_ref(), Some(&other));
 
     // No token goes back for a client that has seen a higher one. The store may have forgotten that
-    // grant, so the client watches the store first.
+    // grant, so it grants the lease only to a client that waits.
     assert_eq!(refused(two.acquire(claim).await).holder.as_ref(), Some(&other), "its older lease");
     assert_eq!(two.release(&other, newest).await, Ok(()));
     let record = Record { token: newest, ..Record::default() };

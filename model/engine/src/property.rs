@@ -244,7 +244,7 @@ pub fn select(world: &World, names: &[String]) -> Result<Vec<Property>, Property
     };
     if names.is_empty() {
         // Without a crash no other process need ever lead.
-        let crashes = world.scenario().faults.crashes > 0;
+        let crashes = world.scenario().faults.crashes > 0 || !world.scenario().down.is_empty();
         let waits = |rules: &TimerRules| rules.time_out;
         let elects = machine.elects();
         let wanted = |p: &Property| {

@@ -247,7 +247,7 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
                 write!(out, " --property {}", decision.property.name)?;
             }
             writeln!(out, "\n")?;
-            print_report(tool, report, &named, &Vec::new())?;
+            print_report(tool, report, &[], &named, &Vec::new())?;
         }
         Ok::<(), anyhow::Error>(())
     };

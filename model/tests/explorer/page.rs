@@ -23,10 +23,12 @@ fn opened(world: &str) -> Option<(Explorer, Page)> {
     Some((explorer, page))
 }
 
-/// Presses the button that shows the counterexample to this property.
+/// Presses the button that shows the counterexample to this property, and goes to its end.
 fn show(page: &mut Page, property: &str) {
     page.value(&format!("document.querySelector('[data-property={property}]').click()"));
     page.wait_for(&format!("walk.shows && walk.shows.property === '{property}'"));
+    assert_eq!(page.value("now"), 1, "it opens at its first step");
+    page.value("go(walk.story.length)");
 }
 
 fn text(page: &mut Page, id: &str) -> String {
@@ -227,7 +229,7 @@ fn the_slider_the_zoom_and_the_buttons_do_what_they_say() {
 #[test]
 fn what_a_step_changes_is_marked() {
     let Some((_explorer, mut page)) = opened(BULLY) else { return };
-    let crash = "walk.moments[0].next.findIndex(one => one.what === '3 crashes')";
+    let crash = "walk.moments[0].next.findIndex(one => one.what === 'P3 crashes')";
     page.value(&format!("take({crash})"));
     page.wait_for("now === 1");
     let changed = "[...document.querySelectorAll('#state td.changed')].map(one => one.cellIndex)";
@@ -239,7 +241,7 @@ fn what_a_step_changes_is_marked() {
     page.value(&format!("take({expires})"));
     page.wait_for("now === 2");
     let world = text(&mut page, "world");
-    assert!(world.contains("ELECTION 2 → 3") || world.contains("ELECTION 1 → "), "{world}");
+    assert!(world.contains("ELECTION P2 → P3") || world.contains("ELECTION P1 → "), "{world}");
 }
 
 /// What the three buttons save.
@@ -346,7 +348,7 @@ fn a_saved_page_needs_no_server() {
     let Some(mut page) = Page::open(&format!("file://{}", file.display())) else { return };
     page.resize(1280, 900);
     page.wait_for("walk !== null");
-    assert_eq!(page.value("now"), 0);
+    assert_eq!(page.value("now"), 1);
     // What the search has found of all properties is saved with it.
     let open = "document.querySelectorAll('#properties .verdict.open').length";
     assert_eq!(page.value(open), 0);
@@ -372,7 +374,8 @@ fn what_check_prints_shows_a_property_that_is_asked_by_name() {
     let verdicts = explorer.verdicts();
     assert_eq!(verdicts.iter().filter(|row| row["name"] == "failover").count(), 1);
     let Some(mut page) = open(&explorer, &format!("#/steps{at}")) else { return };
-    page.wait_for("walk.shows && walk.shows.property === 'failover'");
+    page.wait_for("walk.shows && walk.shows.property === 'failover' && now === 1");
+    page.press("End", 35);
     assert!(text(&mut page, "told").contains("failover is violated"));
 }
 

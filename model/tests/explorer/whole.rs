@@ -344,6 +344,7 @@ fn a_file_is_walked_through_without_a_server() {
     assert_eq!(page.value("now"), 0);
     page.value("document.querySelector('[data-property=at-most-one-leader]').click()");
     page.wait_for("walk.shows && walk.shows.property === 'at-most-one-leader'");
+    page.press("End", 35);
     let leaders = page.value("document.querySelectorAll('#state .tag.leader').length");
     assert_eq!(leaders, 2);
     let drawn = "walk.story.length === document.querySelectorAll('#picture .bw-step').length";

@@ -6,6 +6,7 @@
 //! until one keeps the property, so what is found is the smallest, and the one below is violated.
 //! It also assumes that nothing is repeated too soon, which is checked with what was found.
 
+use crate::report::words::Names;
 use bellwether_engine::check::{
     self, CheckError, Counterexample, Event, Limits, Options, Phase, Progress, Reason, Report,
     Verdict,
@@ -375,39 +376,42 @@ impl TooShort {
         for action in &actions {
             end = world.apply(&end, action).state;
         }
-        world.too_early(&end).first().map(half_a_sentence)
+        let names = Names::of_world(&world);
+        world.too_early(&end).first().map(|early| half_a_sentence(early, &names))
     }
 }
 
-fn half_a_sentence(early: &TooEarly) -> String {
+fn half_a_sentence(early: &TooEarly, names: &Names) -> String {
     let TooEarly { id, timer, messages, senders } = early;
+    let name = |id: Id| names.name(id.number());
     let still = match (&messages[..], &senders[..]) {
         ([], []) => "what it waits for can still come".to_owned(),
         ([], senders) => {
-            let senders: Vec<String> = senders.iter().map(ToString::to_string).collect();
+            let senders: Vec<String> = senders.iter().map(|&id| name(id)).collect();
             format!("{} may still send what it waits for", senders.join(" or "))
         }
         (messages, _) => {
-            let words: Vec<String> = messages.iter().map(|one| message(*id, one)).collect();
+            let words: Vec<String> = messages.iter().map(|one| message(*id, one, names)).collect();
             let verb =
                 if words.len() == 1 { "is still on its way" } else { "are still on their way" };
             format!("{} {verb}", words.join(" and "))
         }
     };
-    format!("{id}'s {} timer would expire now, though {still}", timer.label())
+    format!("{}'s {} timer would expire now, though {still}", name(*id), timer.label())
 }
 
 /// A message as the process sees it whose timer it is.
-fn message(id: Id, envelope: &Envelope) -> String {
+fn message(id: Id, envelope: &Envelope, names: &Names) -> String {
     let &Envelope { from, to, message } = envelope;
-    let label = message.label();
-    if to == id {
-        format!("{label} from {from}")
-    } else if from == id {
-        format!("{label} to {to}")
-    } else {
-        format!("{label} from {from} to {to}")
+    let name = |id: Id| names.name(id.number());
+    let mut told = message.label();
+    if from != id {
+        told += &format!(" from {}", name(from));
     }
+    if to != id {
+        told += &format!(" to {}", name(to));
+    }
+    told
 }
 
 /// The linear form `per_delay`·Tm + `per_processing`·Tp + `constant`.

@@ -5,8 +5,9 @@ use super::{Probe, ProbeResult, WrongAnswer};
 use crate::compare::Expected;
 use crate::mapping::{Harmless, ProgramCore, Sides, SpecEvent, SpecTimer, node_request};
 use crate::node::Node;
+use crate::program::Program as _;
 use crate::step::{act, lone_step};
-use bellwether_core::protocol::{Core as _, Input};
+use bellwether_core::protocol::{Core as _, Input, Request as NodeRequest};
 use bellwether_engine::protocol::{Id, Protocol as _, Request};
 use bellwether_engine::trace::{label, plain};
 
@@ -48,6 +49,7 @@ impl<T: Sides> Probe<'_, '_, T> {
             if !known.contains(&view) {
                 known.push(view);
                 self.goes_on(&words, &after, requests)?;
+                self.stays_away_for_less(request, &after)?;
             }
         }
         Ok(())
@@ -76,6 +78,24 @@ impl<T: Sides> Probe<'_, '_, T> {
             self.takes(words, node, SpecEvent::Expire(timer))?;
         }
         Ok(())
+    }
+
+    /// A node that stays away for longer than it was asked is asked once more: the later request
+    /// counts, although it is for a shorter time.
+    fn stays_away_for_less(&mut self, request: Request, node: &Node<T>) -> ProbeResult {
+        let NodeRequest::StepDown(next, time) = node_request(request) else {
+            return Ok(());
+        };
+        let mut longer = node.clone();
+        let (now, outputs) = (node.next_moment(), &mut self.outputs);
+        let input = Input::Request(NodeRequest::StepDown(next, time * 2));
+        outputs.clear();
+        longer.run(self.group, now, outputs, |core| core.handle(now, input)).map_err(|found| {
+            let words = format!("{} is asked to stay away for longer", node.id);
+            WrongAnswer { words, differences: vec![found] }
+        })?;
+        let words = format!("{} stays away for longer, and is asked: {request:?}", node.id);
+        self.takes(words, &longer, SpecEvent::Asked(request)).map(drop)
     }
 
     /// Takes this step with the node as the specification does, and returns the node then.

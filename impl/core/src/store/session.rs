@@ -322,6 +322,7 @@ impl Session {
                 if self.tries(now) {
                     Message::Refused(request, None)
                 } else {
+                    self.trial = None;
                     Message::Granted(request, token)
                 }
             }
@@ -332,7 +333,8 @@ impl Session {
     /// Takes note of the record, which was read without a message of the core. Returns the message
     /// that the lease can be claimed, if so: a client that waits to ask again asks at once.
     pub fn learned(&mut self, now: Time, record: Record) -> Option<Message> {
-        let is_free = !self.is_other(record.holder.as_ref());
+        let is_own_trial = self.trial.is_some() && !self.is_other(record.holder.as_ref());
+        let is_free = record.holder.is_none() || is_own_trial;
         self.learn(now, record);
         let claims = !self.tries(now) && (is_free || self.overdue(now).is_some());
         claims.then_some(Message::Available)
@@ -403,12 +405,13 @@ impl Session {
         if is_other {
             self.late = None;
         }
-        // The answer to the claim may have been lost: the record tells of the grant then.
+        // The answer to the claim may have been lost: the record tells of the grant then. While
+        // there is no holder, the claim may still be on its way.
         if let Some(Trial { until: until @ None, .. }) = &mut self.trial {
-            if holder.is_some() && !is_other {
-                *until = Some(now + self.keep);
-            } else {
+            if is_other {
                 self.trial = None;
+            } else if holder.is_some() {
+                *until = Some(now + self.keep);
             }
         }
         let before = self.doubted.take();
@@ -544,6 +547,19 @@ mod tests {
         assert_eq!(session.learned(at(17_000), record(0, 4)), Some(Message::Available));
         let claim = session.claim(at(17_000));
         assert_eq!((claim.seen, claim.waits), (Token::new(4), false), "it has lost nothing");
+    }
+
+    #[test]
+    fn the_grant_of_a_claim_that_reaches_the_store_late_is_no_lease_either() {
+        let mut session = session(true);
+        session.learned(at(0), record(0, 0));
+        assert_eq!(acquire(&mut session, 1, 1), CLAIMS);
+        assert_eq!(session.answered(at(2_000), None), None, "it is on its way");
+        session.connected(at(3_000), true);
+        assert_eq!(session.learned(at(3_000), record(0, 0)), Some(Message::Available));
+        assert_eq!(session.learned(at(4_000), record(1, 1)), None, "it has arrived");
+        assert_eq!(acquire(&mut session, 18, 2), Step::Answer(refused(2, 0)));
+        assert_eq!(acquire(&mut session, 19, 3), CLAIMS);
     }
 
     /// Grants the lease to the client, which has asked for it. Returns the message for the core.

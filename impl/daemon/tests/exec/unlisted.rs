@@ -53,7 +53,7 @@ fn one_of_several_works_and_the_next_soon_after_it_is_killed() {
     for_so_long(Duration::from_secs(3), || assert_eq!(journal(folder), "a\nb\n"));
     let (status, shown) = told(bellwether().args(["store", "show"]).args(lease(folder)));
     assert_eq!(status, Some(0), "{shown}");
-    assert!(shown.starts_with("lease orders: held by b, token 2, "), "{shown}");
+    assert!(shown.starts_with("lease orders: held by b, token 3, "), "{shown}");
     second.ask_to_end();
     let asked = Instant::now();
     waits_for(folder, "a\nb\nb\n");

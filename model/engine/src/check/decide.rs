@@ -346,6 +346,10 @@ fn on_graph(
     let struck = struck.filter(|_| exact.leaves_boundary());
     let mut lasts = None;
     let has_violation = |decided: &[Option<Decision>]| decided.iter().any(is_violated);
+    let liveness = asked.iter().find(|one| matches!(one.temporal, Temporal::Liveness(_)));
+    if let (None, Some(one), false) = (stopped, liveness, first && has_violation(decided)) {
+        stopped = watch.begin(Phase::Liveness(one.property.name)).err();
+    }
     let is_over = stopped.is_some() || first && has_violation(decided);
     let graph = if is_over { None } else { exact.graph(space) };
     for (at, asked) in asked.iter().enumerate() {

@@ -316,8 +316,8 @@ pub enum Recovers {
     /// As long as recoveries are left, no process stays down for ever: recovering is fair like a
     /// delivery. If more are down than recoveries are left, which of them recover is open.
     Must,
-    /// A crashed process may recover only while no election runs: each process that is up has a
-    /// leader, and no message is in flight.
+    /// A crashed process may recover only while no election runs: each process that is up leads or
+    /// follows, and no message is in flight.
     Quiet,
 }
 

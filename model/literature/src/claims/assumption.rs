@@ -197,7 +197,7 @@ const STARTS: [Departure; 8] = [
 
 /// Whether an election may run when a process crashes.
 fn begins_before_a_crash(scenario: &Scenario) -> bool {
-    Departure::Crash.is_in(scenario) && STARTS.into_iter().any(|one| one.is_in(scenario))
+    scenario.faults.crashes > 0 && STARTS.into_iter().any(|one| one.is_in(scenario))
 }
 
 /// Whether a run cannot have all of these without a crash that may strike an election.

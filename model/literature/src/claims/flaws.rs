@@ -269,7 +269,8 @@ impl Shown {
             self.numbers.extend(ran.story.iter().flat_map(|line| numbers(line)));
             let Some(scenario) = ran.scenario else { continue };
             let crashed = if let Ask::Round { crashed, .. } = ask { *crashed as u64 } else { 0 };
-            let crashes = u64::from(scenario.faults.crashes).max(crashed);
+            let down = u64::try_from(scenario.down.len()).unwrap_or(u64::MAX);
+            let crashes = (u64::from(scenario.faults.crashes) + down).max(crashed);
             let here = [scenario.nodes as u64, crashes, u64::from(scenario.faults.recoveries)];
             for (most, here) in self.most.iter_mut().zip(here) {
                 *most = here.max(*most);

@@ -178,9 +178,13 @@ impl CheckArgs {
 }
 
 /// Prints what was found, and shows what violates it.
+///
+/// The shortest execution is told in full, and so are those to the `wanted` properties; each other
+/// one has a line. If several to one property were asked for, all are told.
 pub fn print(
     tool: Tool,
     report: &Report,
+    wanted: &[&str],
     protocol: &ProtocolArgs,
     saved: &Saved,
 ) -> anyhow::Result<()> {
@@ -203,31 +207,34 @@ pub fn print(
     if let Some(simulation) = &report.simulation {
         met(&mut out, simulation)?;
     }
-    let mut told: Vec<Execution<'_>> = Vec::new();
-    for (at, execution) in executions(report).enumerate() {
-        let Property { name, formula, .. } = execution.property();
-        writeln!(out, "\n{BOLD}{name} is violated{BOLD:#}: {formula}")?;
+    let all: Vec<Execution<'_>> = executions(report).collect();
+    let shortest = (0..all.len()).min_by_key(|&at| all[at].trace.steps.len());
+    let (told, others): (Vec<_>, Vec<_>) = all.iter().enumerate().partition(|(at, execution)| {
+        let is_wanted = wanted.contains(&execution.property().name);
+        shortest == Some(*at) || execution.number.is_some() || is_wanted
+    });
+    for (at, execution) in told {
+        let name = execution.property().name;
+        writeln!(out, "\n{BOLD}{name} is violated{BOLD:#}")?;
         if let Some(difference) = execution.difference(report) {
             writeln!(out, "{}", text::wrap(&difference, width))?;
         }
-        let same = told.iter().find(|known| known.trace.steps == execution.trace.steps);
-        if let Some(known) = same {
-            writeln!(out, "The execution is that of {}.", known.property().name)?;
-        } else {
-            shown::tell(&mut out, &execution.trace)?;
-            let actions = execution.found.actions();
-            if let Some(values) = shown::values(&report.world, &actions, &report.shown) {
-                writeln!(out, "{values}")?;
-            }
+        shown::tell(&mut out, &execution.trace)?;
+        let actions = execution.found.actions();
+        if let Some(values) = shown::values(&report.world, &actions, &report.shown) {
+            writeln!(out, "{values}")?;
         }
         if let Some(file) = saved.get(at) {
             shown::saved(&mut out, file)?;
         }
         if report.world.is_searchable().is_ok() {
-            let (property, found) = (execution.property().name, execution.found);
-            shown::browse(&mut out, tool, protocol, &report.world, property, found)?;
+            shown::browse(&mut out, tool, protocol, &report.world, name, execution.found)?;
         }
-        told.push(execution);
+    }
+    let lines = others.iter().map(|(at, execution)| execution.line(saved.get(*at)));
+    let lines: String = lines.map(|line| format!("\n{line}")).collect();
+    if !lines.is_empty() {
+        writeln!(out, "{}", text::wrap(&lines, width))?;
     }
     if let Some(reason) = report.cut_short {
         writeln!(out, "\n{}", text::wrap(&cut_short(report, reason), width))?;
@@ -288,6 +295,16 @@ pub(super) fn executions(report: &Report) -> impl Iterator<Item = Execution<'_>>
 impl<'r> Execution<'r> {
     pub(super) fn property(&self) -> &'r Property {
         &self.decision.property
+    }
+
+    /// The property and its formula in a line, with the way to the execution.
+    fn line(&self, saved: Option<&PathBuf>) -> String {
+        let Property { name, formula, .. } = self.property();
+        let way = match saved {
+            Some(file) => format!("saved as {}", file.display()),
+            None => format!("--show {} tells how", shown::quoted(name)),
+        };
+        format!("{BOLD}{name} is violated{BOLD:#}: {formula} ({way})")
     }
 
     /// What is different in this one, if there are several.

@@ -72,8 +72,9 @@ pub struct QuestionArgs {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
 
-    /// Show what this expression is worth after each step of a counterexample; may be given again
-    #[arg(long, value_name = "EXPR", help_heading = "Output")]
+    /// Tell the counterexample to this property in full, or show what this expression is worth
+    /// after each step of a counterexample; may be given again
+    #[arg(long, value_name = "PROPERTY|EXPR", help_heading = "Output")]
     #[arg(hide_short_help = true)]
     show: Vec<String>,
 
@@ -104,8 +105,8 @@ impl QuestionArgs {
     /// If there is no such property, if an expression has no meaning, or if a flag has no effect
     /// because no property depends on it.
     pub fn properties(&self, world: &World) -> Result<Vec<Property>, UsageError> {
-        self.shown(world)?;
         let properties = property::select(world, &self.named()).map_err(UsageError::Property)?;
+        self.shown(world, &properties.iter().map(|one| one.name).collect::<Vec<_>>())?;
         let asked: Vec<_> = properties.iter().map(|asked| (asked.name, asked.kind())).collect();
         self.world.are_asked_about(&asked)?;
         Ok(properties)
@@ -153,7 +154,8 @@ impl QuestionArgs {
         bar.finish();
         let mut report = found?;
         let exit = Exit::with(status(report.verdict()));
-        let shown = self.shown(&report.world).map(|shown| report.shown = shown);
+        let asked: Vec<_> = report.decisions.iter().map(|one| one.property.name).collect();
+        let shown = self.shown(&report.world, &asked).map(|shown| report.shown = shown);
         let (files, saved) = self.save(tool, &report);
         Ok(exit.told(shown).saved(saved).told(self.print(tool, &report, &files)))
     }
@@ -162,13 +164,15 @@ impl QuestionArgs {
         if self.json {
             return text::print_json(report);
         }
-        print(tool, report, &self.protocol, files)?;
+        let wanted: Vec<_> = self.show.iter().map(String::as_str).collect();
+        print(tool, report, &wanted, &self.protocol, files)?;
         self.print_how_it_goes_on(report)
     }
 
-    /// The expressions of --show.
-    fn shown(&self, world: &World) -> Result<Vec<Expression>, UsageError> {
-        shown::expressions(&self.show, world)
+    /// The expressions of --show: what is no property that is asked.
+    fn shown(&self, world: &World, asked: &[&str]) -> Result<Vec<Expression>, UsageError> {
+        let texts = self.show.iter().filter(|text| !asked.contains(&text.as_str()));
+        shown::expressions(&texts.cloned().collect::<Vec<_>>(), world)
     }
 
     /// The properties that were named, each one once.

@@ -20,7 +20,7 @@ pub fn count(count: u64) -> String {
 }
 
 /// Returns the same text, its lines broken between words where they are wider than `width`. What
-/// follows a number such as `12.` stays to the right of it.
+/// follows a number such as `12.` or `1-3.` stays to the right of it.
 pub fn wrap(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let mut out = String::with_capacity(text.len() + text.len() / 16);
@@ -67,7 +67,7 @@ fn visible(text: &str) -> usize {
 fn hang(line: &str) -> usize {
     let body = line.trim_start_matches(' ');
     let lead = line.len() - body.len();
-    let digits = body.bytes().take_while(u8::is_ascii_digit).count();
+    let digits = body.bytes().take_while(|b| b.is_ascii_digit() || *b == b'-').count();
     let numbered = digits > 0 && body[digits..].starts_with(". ");
     lead + if numbered { digits + 2 } else { 0 }
 }

@@ -103,7 +103,11 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
     let values = args.values(tool, &trace)?;
     let story = || text::wrap(&story::tell(&trace), width) + &values;
     let text = match args.format {
-        Format::Text => format!("{}\n{}", story(), diagram::draw(&trace, options)),
+        Format::Text => {
+            let heading = text::wrap(&story::heading(&trace), width);
+            let bare = diagram::Options { bare: true, ..options };
+            format!("{heading}\n{}\n{}", story(), diagram::draw(&trace, bare))
+        }
         Format::Story => story(),
         Format::Diagram => diagram::draw(&trace, options) + &values,
         Format::Svg => svg::draw(&trace),

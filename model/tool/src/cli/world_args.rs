@@ -375,7 +375,10 @@ impl WorldArgs {
         }
         let stops = stops(self.crashes, self.down());
         if self.recoveries != RecoveriesArg::NONE && stops == 0 {
-            return without("--recoveries", "no process crashes; add --crashes K, or leave it out");
+            return without(
+                "--recoveries",
+                "no process crashes or is down; add --crashes K or --down IDS, or leave it out",
+            );
         }
         let most = self.recoveries.most(stops);
         if most > stops {

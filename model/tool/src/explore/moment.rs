@@ -1,8 +1,10 @@
 //! One state of a world, as data: everything that a person may want to see of it.
 
-use bellwether_engine::protocol::Id;
+use crate::report::words::Names;
+use bellwether_engine::protocol::{Envelope, Id};
 use bellwether_engine::trace::Lifeline;
-use bellwether_engine::world::{Action, Condition, Faults, State, World};
+use bellwether_engine::words::jumps;
+use bellwether_engine::world::{Action, Condition, Faults, State, Ways, World};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -31,6 +33,8 @@ pub struct Moment {
 pub struct Process {
     /// The id of the process.
     pub id: Id,
+    /// The name of the process in sentences, such as "P1"; of a service, what it is.
+    pub name: String,
     /// Whether the process takes part in the election; a service does not.
     pub elects: bool,
     /// Whether the process is up.
@@ -123,8 +127,9 @@ pub(super) fn moment(
     let flying = state.in_flight().iter().enumerate();
     let mut enabled = Vec::new();
     world.enabled(state, &mut enabled);
+    let names = Names::of_world(world);
     Moment {
-        processes: ids().map(|id| process(world, state, id)).collect(),
+        processes: ids().map(|id| process(world, state, id, &names)).collect(),
         in_flight: flying
             .map(|(at, e)| Message {
                 from: e.from,
@@ -137,11 +142,11 @@ pub(super) fn moment(
         spent: state.spent(),
         elapsed,
         answers: asked.iter().map(|condition| answer(world, state, condition)).collect(),
-        next: enabled.iter().map(next).collect(),
+        next: enabled.iter().map(|action| next(action, &names)).collect(),
     }
 }
 
-fn process(world: &World, state: &State, id: Id) -> Process {
+fn process(world: &World, state: &State, id: Id, names: &Names) -> Process {
     let unused = world.machine().unused(id);
     let Lifeline { up, paused, role, leader, .. } = Lifeline::of(state, id);
     let timer = |timer: bellwether_engine::machine::Timer| Timer {
@@ -150,6 +155,7 @@ fn process(world: &World, state: &State, id: Id) -> Process {
     };
     Process {
         id,
+        name: names.name(id.number()),
         elects: state.members().any(|member| member == id),
         up,
         paused,
@@ -202,18 +208,40 @@ fn concerned(world: &World, state: &State, condition: &Condition) -> Vec<Id> {
     Vec::new()
 }
 
-fn next(action: &Action) -> Next {
-    let node = match action {
-        Action::Deliver(e) | Action::Lose(e) | Action::Duplicate(e) => Some(e.to),
-        Action::Expire { id, .. }
-        | Action::Crash(id)
-        | Action::Recover(id)
-        | Action::Pause(id)
-        | Action::Resume(id)
-        | Action::Jump(id, _) => Some(*id),
-        Action::Cut(..) | Action::Heal(..) | Action::Tick => None,
+fn next(action: &Action, names: &Names) -> Next {
+    let name = |id: Id| names.name(id.number());
+    let flight = |e: &Envelope, what: &str| {
+        let told = format!("{} from {} to {} {what}", e.message.label(), name(e.from), name(e.to));
+        (Some(e.to), told)
     };
-    Next { what: action.to_string(), node, fault: action.is_fault() }
+    let of = |id: Id, what: &str| (Some(id), format!("{}{what}", name(id)));
+    let link = |[a, b]: [Id; 2], ways: Ways, what: &str| {
+        let [between, and] = if ways == Ways::One { ["from", "to"] } else { ["between", "and"] };
+        (None, format!("the link {between} {} {and} {} {what}", name(a), name(b)))
+    };
+    let (node, what) = match *action {
+        Action::Deliver(e) => {
+            (Some(e.to), format!("{} gets {} from {}", name(e.to), e.message.label(), name(e.from)))
+        }
+        Action::Lose(e) => flight(&e, "is lost"),
+        Action::Duplicate(e) => flight(&e, "is doubled"),
+        Action::Expire { id, timer, .. } if timer.is_outcome() => {
+            of(id, &format!(" chooses {}", timer.label()))
+        }
+        Action::Expire { id, timer, early } => {
+            let early = if early { " too early" } else { "" };
+            of(id, &format!("'s {} timer expires{early}", timer.label()))
+        }
+        Action::Crash(id) => of(id, " crashes"),
+        Action::Recover(id) => of(id, " recovers"),
+        Action::Pause(id) => of(id, " is paused"),
+        Action::Resume(id) => of(id, " goes on"),
+        Action::Jump(id, by) => of(id, &format!("'s clock {}", jumps(by))),
+        Action::Cut(a, b, ways) => link([a, b], ways, "is cut"),
+        Action::Heal(a, b, ways) => link([a, b], ways, "heals"),
+        Action::Tick => (None, "a tick passes".to_owned()),
+    };
+    Next { what, node, fault: action.is_fault() }
 }
 
 /// What a process knows and stores always has a JSON form.

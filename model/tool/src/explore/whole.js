@@ -120,11 +120,11 @@ const wholeWorld = (() => {
       const now = lives.get(arrow.from);
       const sender = before.processes.find((process) => process.id === arrow.from);
       if (now.crashes !== arrow.crashes) {
-        return " It was stale: " + arrow.from + " has crashed" + (sender.up ? " and recovered" : "")
+        return " It was stale: " + sender.name + " has crashed" + (sender.up ? " and recovered" : "")
           + " since.";
       }
       return now.roles === arrow.roles ? ""
-        : " It was stale: " + arrow.from + " is " + sender.role.replaceAll(/[-_]/g, " ") + " by now.";
+        : " It was stale: " + sender.name + " is " + sender.role.replaceAll(/[-_]/g, " ") + " by now.";
     }
     return { arrows, stale };
   }
@@ -171,7 +171,7 @@ const wholeWorld = (() => {
     function lifelines() {
       processes.forEach((process, at) => {
         const right = x(process.id);
-        text(right, 44, "process " + process.id, INK.plain, "id",
+        text(right, 44, process.name.replace(/^the /, ""), INK.plain, "id",
           " text-anchor=\"middle\" font-size=\"12\" font-weight=\"bold\"");
         text(right, 60, belief(process), ink(process), "role", " text-anchor=\"middle\"");
         let from = TOP - 10;
@@ -259,7 +259,7 @@ const wholeWorld = (() => {
     const role = process.role.replaceAll(/[-_]/g, " ");
     if (!process.up) return "down";
     if (leads(process)) return role === "leader" ? "leader" : role + ", leads";
-    return process.leader === null ? role : role + " of " + process.leader;
+    return process.leader === null ? role : role + " of P" + process.leader;
   }
   function escaped(words) {
     return words.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

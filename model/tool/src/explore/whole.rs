@@ -1,13 +1,12 @@
 //! A whole world in one HTML file: every state, every step between states, and what each step
 //! does, so that a page without a server can walk through all of it.
 
-use super::moment::moment;
+use super::moment::{moment, value};
 use super::{AskedProperty, PAGE, PLACE, asked, in_a_page};
-use crate::report::story;
+use crate::report::{story, words};
 use bellwether_engine::property::Property;
 use bellwether_engine::protocol::Id;
-use bellwether_engine::trace::{Event, Fate, Flight, Sent, Trace, label_of, plain_value};
-use bellwether_engine::words::jumps;
+use bellwether_engine::trace::{Event, Fate, Flight, Sent, Trace, label_of};
 use bellwether_engine::world::{Action, Condition, Faults, State, World};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -64,7 +63,7 @@ struct Drawn {
     /// What happens, in a sentence or two.
     told: String,
     /// The kind of what happens, as in traces.
-    kind: &'static str,
+    kind: Value,
     /// The process that acts, or to which it happens.
     node: Option<Id>,
     /// What happens, in words that stand beside a lifeline; of what happens to a message, nothing.
@@ -218,23 +217,14 @@ fn drawn(world: &World, state: &State, action: &Action, after: &State) -> Drawn 
         label: label_of(&flight.message),
         fate,
     };
-    let (kind, mark) = match &step.event {
-        Event::Deliver(_) => ("deliver", String::new()),
-        Event::Lose(_) => ("lose", String::new()),
-        Event::Duplicate(_) => ("duplicate", String::new()),
-        Event::Expire { timer, early } => {
-            let early = if *early { " too early" } else { "" };
-            ("expire", format!("{} expires{early}", plain_value(timer)))
+    let mark = match &step.event {
+        Event::Cut { .. } => "is cut".to_owned(),
+        Event::Heal { .. } => "heals".to_owned(),
+        Event::Tick => "a tick".to_owned(),
+        Event::Expire { early: true, .. } => {
+            words::happens(&step.event).unwrap_or_default() + " too early"
         }
-        Event::Choose { outcome } => ("choose", format!("chooses {}", plain_value(outcome))),
-        Event::Crash => ("crash", "crashes".to_owned()),
-        Event::Recover => ("recover", "recovers".to_owned()),
-        Event::Pause => ("pause", "is paused".to_owned()),
-        Event::Resume => ("resume", "goes on".to_owned()),
-        Event::Cut { .. } => ("cut", "is cut".to_owned()),
-        Event::Heal { .. } => ("heal", "heals".to_owned()),
-        Event::Jump { by } => ("jump", format!("its clock {}", jumps(*by))),
-        Event::Tick => ("tick", "a tick".to_owned()),
+        event => words::happens(event).unwrap_or_default(),
     };
     let message = match &step.event {
         Event::Deliver(flight) | Event::Lose(flight) | Event::Duplicate(flight) => {
@@ -248,7 +238,7 @@ fn drawn(world: &World, state: &State, action: &Action, after: &State) -> Drawn 
     };
     Drawn {
         told: story::sentences(&trace).concat(),
-        kind,
+        kind: value(&step.event)["kind"].clone(),
         node: step.node,
         mark,
         message,

@@ -3,13 +3,11 @@
 //! Arrows in text cannot slant, so a message is drawn in the row in which it arrives, with the
 //! number that it was given where it was sent.
 
-use super::layout::{self, Arrow, Change, End, Ending, Layout, Origin, Part, Row};
-use super::words::{self, Tone};
+use super::layout::{self, Arrow, End, Ending, Layout, Note, NoteKind, Origin, Part, Row};
+use super::words::{self, Ink};
 use anstyle::{AnsiColor, Color, Effects, Style};
-use bellwether_engine::property::Kind;
 use bellwether_engine::protocol::Id;
-use bellwether_engine::trace::{Event, Lifeline, Trace, plain_value};
-use bellwether_engine::words::jumps;
+use bellwether_engine::trace::{Event, Fate, Lifeline, Trace};
 use std::collections::BTreeMap;
 
 /// The options of a diagram: how it is drawn.
@@ -49,7 +47,7 @@ pub fn draw(trace: &Trace, options: Options) -> String {
         drawing.caption();
     }
     if let Some(left_out) = left_out {
-        drawing.text(&left_out, Paint::Faint);
+        drawing.text(&left_out, Ink::Faint);
         drawing.canvas.line();
     }
     if layout.ids.len() > MOST {
@@ -105,14 +103,14 @@ impl<'a> Drawing<'a> {
         let line = self.canvas.line();
         for (column, id) in self.layout.ids.iter().enumerate() {
             let (stroke, paint) = match self.now.get(id) {
-                Some(now) if now.paused => ("┆", Paint::Faint),
-                Some(now) if now.up => ("│", Paint::Line),
-                _ => ("┊", Paint::Faint),
+                Some(now) if now.paused => ("┆", Ink::Faint),
+                Some(now) if now.up => ("│", Ink::Line),
+                _ => ("┊", Ink::Faint),
             };
             self.canvas.put(line, self.x(column), stroke, paint);
         }
         if self.repeating {
-            self.canvas.put(line, 0, "│", Paint::Cycle);
+            self.canvas.put(line, 0, "│", Ink::Cycle);
         }
         line
     }
@@ -122,7 +120,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// Lines of running text.
-    fn text(&mut self, text: &str, paint: Paint) {
+    fn text(&mut self, text: &str, paint: Ink) {
         for line in words::wrap(text, self.text_width()) {
             let at = self.canvas.line();
             self.canvas.put(at, 0, &line, paint);
@@ -136,37 +134,30 @@ impl<'a> Drawing<'a> {
             "A diagram of {count} processes is too wide to be drawn in characters. The story tells \
              what happens, and the picture (SVG) has all of them."
         );
-        self.text(&why, Paint::Plain);
+        self.text(&why, Ink::Plain);
     }
 
     /// What is shown, and the assumptions.
     fn caption(&mut self) {
-        if let Some(shows) = &self.layout.trace.header.shows {
-            let (verb, paint) = match shows.kind {
-                Kind::Reachability => ("reached", Paint::Leader),
-                Kind::Safety | Kind::Liveness => ("violated", Paint::Bad),
-            };
-            let (name, formula) = (words::clean(&shows.property), words::clean(&shows.formula));
-            self.text(&format!("{name} {verb}: {formula}"), paint);
+        for (line, ink) in self.layout.caption() {
+            self.text(&line, ink);
         }
-        self.text(&self.layout.protocol(), Paint::Plain);
-        self.text(&self.layout.trace.header.world.to_string(), Paint::Faint);
         self.canvas.line();
     }
 
     fn header(&mut self) {
         let line = self.canvas.line();
         for (column, id) in self.layout.ids.iter().enumerate() {
-            self.canvas.put(line, self.x(column), &format!("process {id}"), Paint::Bold);
+            self.canvas.put(line, self.x(column), &self.layout.names.head(*id), Ink::Bold);
         }
         self.states();
         self.line();
         let layout = self.layout;
         let already = layout.arrows.iter().filter(|a| a.origin == Origin::Beginning);
-        let already: Vec<String> = already.map(flying).collect();
+        let already: Vec<String> = already.map(|arrow| layout.flying(arrow)).collect();
         if !already.is_empty() {
             let text = format!("in flight at the beginning: {}", already.join(", "));
-            self.text(&text, Paint::Message);
+            self.text(&text, Ink::Message);
             self.line();
         }
     }
@@ -174,20 +165,16 @@ impl<'a> Drawing<'a> {
     /// What every process is, beneath its lifeline.
     fn states(&mut self) {
         let layout = self.layout;
-        let state = |(column, id): (usize, &u8)| {
-            let lifeline = self.now.get(id)?;
-            let paint = Paint::of(words::tone(*id, lifeline));
-            Some(Note { column, text: words::status(*id, lifeline), paint })
-        };
-        let notes: Vec<Note> = layout.ids.iter().enumerate().filter_map(state).collect();
         let first = self.canvas.line();
-        for note in notes {
-            let lines = words::wrap(&note.text, self.spacing - 1);
+        for (column, id) in layout.ids.iter().enumerate() {
+            let Some(lifeline) = self.now.get(id) else { continue };
+            let ink = words::tone(*id, lifeline);
+            let lines = words::wrap(&words::status(*id, lifeline), self.spacing - 1);
             for (down, text) in lines.iter().enumerate() {
                 while self.canvas.height() <= first + down {
                     self.canvas.line();
                 }
-                self.canvas.put(first + down, self.x(note.column), text, note.paint);
+                self.canvas.put(first + down, self.x(column), text, ink);
             }
         }
     }
@@ -202,7 +189,7 @@ impl<'a> Drawing<'a> {
                 }
                 ticks @ Part::Ticks { steps, now } => {
                     self.begin_cycle(steps.start);
-                    self.ticks(&format!(" {}: {now} in all ", ticks.words()), steps.end);
+                    self.ticks(&format!(" {}, {now} in all ", ticks.words()), steps.end);
                 }
                 Part::Again { steps, .. } => {
                     for row in &layout.rows[steps.clone()] {
@@ -210,13 +197,13 @@ impl<'a> Drawing<'a> {
                     }
                     let line = self.line();
                     let text = format!("… {} …", part.words());
-                    self.canvas.put(line, self.margin + 2, &text, Paint::Faint);
+                    self.canvas.put(line, self.margin + 2, &text, Ink::Faint);
                 }
             }
         }
         if self.repeating {
             let line = self.line();
-            self.canvas.put(line, 0, "└ for ever", Paint::Cycle);
+            self.canvas.put(line, 0, "└ for ever", Ink::Cycle);
         }
         self.repeating = false;
     }
@@ -225,7 +212,7 @@ impl<'a> Drawing<'a> {
     fn begin_cycle(&mut self, at: usize) {
         if self.layout.ending == Ending::Repeats(at) {
             let line = self.line();
-            self.canvas.put(line, 0, "┌ repeats", Paint::Cycle);
+            self.canvas.put(line, 0, "┌ repeats", Ink::Cycle);
             self.repeating = true;
         }
     }
@@ -234,16 +221,16 @@ impl<'a> Drawing<'a> {
     fn ticks(&mut self, text: &str, number: usize) {
         let line = self.line();
         self.number(line, number);
-        self.stroke(line, self.margin + 1, self.width() - 1, "┄", Paint::Timer);
+        self.stroke(line, self.margin + 1, self.width() - 1, "┄", Ink::Timer);
         for column in 0..self.layout.ids.len() {
-            self.canvas.put(line, self.x(column), "┼", Paint::Line);
+            self.canvas.put(line, self.x(column), "┼", Ink::Line);
         }
-        self.canvas.put(line, self.margin + 2, text, Paint::Timer);
+        self.canvas.put(line, self.margin + 2, text, Ink::Timer);
     }
 
     fn number(&mut self, line: usize, number: usize) {
         let number = number.to_string();
-        self.canvas.put(line, self.margin - 2 - number.len(), &number, Paint::Faint);
+        self.canvas.put(line, self.margin - 2 - number.len(), &number, Ink::Faint);
     }
 
     /// One step: what happened, and beneath it what followed.
@@ -252,20 +239,24 @@ impl<'a> Drawing<'a> {
         self.number(top, at + 1);
         let across = self.happening(top, row);
         self.now.extend(row.changes.iter().map(|c| (c.id, c.after)));
-        let notes = notes(self.layout, row);
+        let mut notes = self.layout.notes(row);
+        notes.extend(sent(self.layout, row));
         let mut next: BTreeMap<usize, usize> = BTreeMap::new();
         for note in notes {
             let right_is_taken = across.is_some_and(|(a, b)| a <= note.column && note.column < b);
             let first = top + usize::from(right_is_taken);
             let mut line = *next.get(&note.column).unwrap_or(&first);
-            for (nth, text) in
-                words::wrap_hanging(&note.text, self.spacing - 3, 1).iter().enumerate()
-            {
+            let text = match note.kind {
+                NoteKind::Status => format!("[{}]", note.text),
+                NoteKind::Armed => format!("◷ {}", note.text),
+                NoteKind::Event | NoteKind::Arrow | NoteKind::Sent => note.text,
+            };
+            for (nth, text) in words::wrap_hanging(&text, self.spacing - 3, 1).iter().enumerate() {
                 while self.canvas.height() <= line {
                     self.line();
                 }
                 let x = self.x(note.column) + 2 + usize::from(nth > 0);
-                self.canvas.put(line, x, text, note.paint);
+                self.canvas.put(line, x, text, note.ink);
                 line += 1;
             }
             next.insert(note.column, line);
@@ -283,27 +274,25 @@ impl<'a> Drawing<'a> {
             None
         };
         match &row.step.event {
-            Event::Crash => mark("╳", Paint::Bad),
-            Event::Recover => mark("●", Paint::Bold),
-            Event::Pause => mark("○", Paint::Bad),
-            Event::Resume => mark("●", Paint::Bold),
-            Event::Jump { .. } => mark("◷", Paint::Bad),
-            Event::Expire { early, .. } => {
-                mark("◷", if *early { Paint::Bad } else { Paint::Timer })
-            }
-            Event::Choose { .. } => mark("?", Paint::Timer),
+            Event::Crash => mark("╳", Ink::Bad),
+            Event::Recover => mark("●", Ink::Bold),
+            Event::Pause => mark("○", Ink::Bad),
+            Event::Resume => mark("●", Ink::Bold),
+            Event::Jump { .. } => mark("◷", Ink::Bad),
+            Event::Expire { early, .. } => mark("◷", if *early { Ink::Bad } else { Ink::Timer }),
+            Event::Choose { .. } => mark("?", Ink::Timer),
             Event::Cut { link: [a, b], one_way } => {
                 let text = directed(*one_way, a < b, [" ╳ link cut ╳ ", " ╳ cut ► ", " ◄ cut ╳ "]);
-                self.link(line, [*a, *b], text, "┄", Paint::Bad)
+                self.link(line, [*a, *b], text, "┄", Ink::Bad)
             }
             Event::Heal { link: [a, b], one_way } => {
                 let text = directed(*one_way, a < b, [" link heals ", " heals ► ", " ◄ heals "]);
-                self.link(line, [*a, *b], text, "─", Paint::Leader)
+                self.link(line, [*a, *b], text, "─", Ink::Good)
             }
             Event::Duplicate(_) => {
                 let ends = arrow.map(|a| [a.flight.from, a.flight.to])?;
                 let text = arrow.map(|a| format!(" m{} doubled ", a.flight.id));
-                self.link(line, ends, &text.unwrap_or_default(), "┄", Paint::Bad)
+                self.link(line, ends, &text.unwrap_or_default(), "┄", Ink::Bad)
             }
             Event::Deliver(_) | Event::Lose(_) => self.arrow(line, arrow?),
             Event::Tick => None,
@@ -317,21 +306,21 @@ impl<'a> Drawing<'a> {
         ends: [Id; 2],
         text: &str,
         stroke: &str,
-        paint: Paint,
+        paint: Ink,
     ) -> Option<(usize, usize)> {
         let [a, b] = ends.map(|id| self.layout.column(id.number()));
         let (a, b) = (a.min(b), a.max(b));
         self.stroke(line, self.x(a) + 1, self.x(b), stroke, paint);
         self.crossings(line, a, b);
-        self.canvas.put(line, self.x(a), "├", Paint::Line);
-        self.canvas.put(line, self.x(b), "┤", Paint::Line);
+        self.canvas.put(line, self.x(a), "├", Ink::Line);
+        self.canvas.put(line, self.x(b), "┤", Ink::Line);
         let gap = self.spacing - 1;
         let start = self.x(a) + 1 + gap.saturating_sub(text.chars().count()) / 2;
         self.canvas.put(line, start, text, paint);
         Some((a, b))
     }
 
-    fn stroke(&mut self, line: usize, from: usize, to: usize, stroke: &str, paint: Paint) {
+    fn stroke(&mut self, line: usize, from: usize, to: usize, stroke: &str, paint: Ink) {
         for x in from..to {
             self.canvas.put(line, x, stroke, paint);
         }
@@ -339,7 +328,7 @@ impl<'a> Drawing<'a> {
 
     fn crossings(&mut self, line: usize, a: usize, b: usize) {
         for column in a + 1..b {
-            self.canvas.put(line, self.x(column), "┼", Paint::Line);
+            self.canvas.put(line, self.x(column), "┼", Ink::Line);
         }
     }
 
@@ -349,11 +338,11 @@ impl<'a> Drawing<'a> {
         let (a, b) = (from.min(to), from.max(to));
         let arrived = matches!(arrow.end, End::Delivered(_));
         let paint = if !arrived {
-            Paint::Bad
+            Ink::Bad
         } else if arrow.stale.is_some() {
-            Paint::Stale
+            Ink::Stale
         } else {
-            Paint::Message
+            Ink::Message
         };
         let stroke = if arrow.stale.is_some() { "╌" } else { "─" };
         self.stroke(line, self.x(a) + 1, self.x(b), stroke, paint);
@@ -372,7 +361,7 @@ impl<'a> Drawing<'a> {
         Some((a, b))
     }
 
-    fn tips(&mut self, line: usize, from: usize, to: usize, arrow: &Arrow<'_>, paint: Paint) {
+    fn tips(&mut self, line: usize, from: usize, to: usize, arrow: &Arrow<'_>, paint: Ink) {
         let rightwards = from < to;
         let tip = if rightwards { self.x(to) - 1 } else { self.x(to) + 1 };
         let head = match arrow.end {
@@ -381,18 +370,12 @@ impl<'a> Drawing<'a> {
             _ => "✗",
         };
         self.canvas.put(line, tip, head, paint);
-        self.canvas.put(line, self.x(from), if rightwards { "├" } else { "┤" }, Paint::Line);
+        self.canvas.put(line, self.x(from), if rightwards { "├" } else { "┤" }, Ink::Line);
     }
 
     /// The last state, and what it shows.
     fn end(&mut self) {
-        let (title, paint) = match self.layout.ending {
-            Ending::Open => ("afterwards", Paint::Faint),
-            Ending::Violated => ("violated here", Paint::Bad),
-            Ending::Reached => ("reached here", Paint::Leader),
-            Ending::Stuck => ("from here nothing happens any more", Paint::Bad),
-            Ending::Repeats(_) => ("and so on, for ever", Paint::Bad),
-        };
+        let (title, paint) = self.layout.ending.words();
         self.line();
         let line = self.canvas.line();
         let (margin, width) = (self.margin, self.width());
@@ -400,15 +383,15 @@ impl<'a> Drawing<'a> {
         self.canvas.put(line, margin + 2, &format!(" {title} "), paint);
         self.states();
         let layout = self.layout;
-        let flying: Vec<String> = layout.in_flight().map(flying).collect();
+        let flying: Vec<String> = layout.in_flight().map(|arrow| layout.flying(arrow)).collect();
         if !flying.is_empty() {
-            self.text(&format!("still in flight: {}", flying.join(", ")), Paint::Message);
+            self.text(&format!("still in flight: {}", flying.join(", ")), Ink::Message);
         }
         self.canvas.line();
-        self.text("m1→2: message 1 is sent to 2 · ◷ timer armed, or expires", Paint::Faint);
+        self.text("→ P2 (m1): message 1 is sent to P2 · ◷ timer armed, or expires", Ink::Faint);
         if layout.arrows.iter().any(|a| a.stale.is_some()) {
             let text = "╌╌ stale: the sender has crashed or changed its role since it sent this";
-            self.text(text, Paint::Faint);
+            self.text(text, Ink::Faint);
         }
     }
 }
@@ -426,157 +409,45 @@ fn directed(
     }
 }
 
-/// A piece of text at the right of a lifeline: what a process did and became in a step.
-struct Note {
-    column: usize,
-    text: String,
-    paint: Paint,
-}
-
-/// The notes of a step, those of one lifeline from top to bottom.
-fn notes(layout: &Layout<'_>, row: &Row<'_>) -> Vec<Note> {
+/// What is sent in a step, what says the same together.
+fn sent(layout: &Layout<'_>, row: &Row<'_>) -> Vec<Note> {
     let mut notes = Vec::new();
-    happened(layout, row, &mut notes);
-    for change in &row.changes {
-        became(layout, row, change, &mut notes);
+    for fate in [Some(Fate::Cut), None, Some(Fate::Merged)] {
+        for group in layout.sent(row, fate) {
+            let (label, to) = (&group[0].label, layout.receivers(&group));
+            let (text, ink) = match fate {
+                Some(Fate::Cut) => (format!("✗ {label} → {to}: link is cut"), Ink::Bad),
+                Some(Fate::Merged) => {
+                    let known = group[0].flight.id;
+                    (format!("▸ {label} → {to}: merged with m{known}"), Ink::Faint)
+                }
+                None => {
+                    let one = |arrow: &&Arrow<'_>| {
+                        format!("{} (m{})", layout.names.head(arrow.to()), arrow.flight.id)
+                    };
+                    let to: Vec<String> = group.iter().map(one).collect();
+                    (format!("▸ {label} → {}", to.join(", ")), Ink::Message)
+                }
+            };
+            let column = layout.column(group[0].from());
+            notes.push(Note { column, kind: NoteKind::Sent, text, ink });
+        }
     }
-    sent(layout, row, &mut notes);
     notes
 }
 
-/// What the picture alone does not say of the event.
-fn happened(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
-    let own = row.step.node.map_or(0, |id| layout.column(id.number()));
-    let mut note = |column, text: &str, paint| {
-        notes.push(Note { column, text: text.to_owned(), paint });
-    };
-    match &row.step.event {
-        Event::Crash => note(own, "crashes", Paint::Bad),
-        Event::Recover => note(own, "recovers", Paint::Bold),
-        Event::Pause => note(own, "is paused", Paint::Bad),
-        Event::Resume => note(own, "goes on", Paint::Bold),
-        Event::Jump { by } => note(own, &format!("clock {}", jumps(*by)), Paint::Bad),
-        Event::Expire { timer, early } => {
-            let timer = plain_value(timer);
-            note(own, &format!("{} expires", words::clean(&timer)), Paint::Timer);
-            if *early {
-                note(own, "too early: a false suspicion", Paint::Bad);
-            }
-        }
-        Event::Choose { outcome } => {
-            let outcome = plain_value(outcome);
-            note(own, &format!("chooses {}", words::clean(&outcome)), Paint::Timer);
-        }
-        Event::Deliver(_) | Event::Lose(_) | Event::Duplicate(_) => {
-            if let Some(arrow) = row.arrow.map(|at| &layout.arrows[at]) {
-                about(layout.column(arrow.to()), arrow, &mut note);
-            }
-        }
-        Event::Cut { link: [a, b], .. } => {
-            let column = layout.column(a.min(b).number());
-            for &lost in &row.cut_off {
-                note(column, &format!("✗ {}", flying(&layout.arrows[lost])), Paint::Bad);
-            }
-        }
-        Event::Heal { .. } | Event::Tick => {}
-    }
-}
-
-fn about(column: usize, arrow: &Arrow<'_>, note: &mut impl FnMut(usize, &str, Paint)) {
-    match arrow.end {
-        End::Down(_) => note(column, "down: lost", Paint::Bad),
-        End::Lost(_) => note(column, "lost", Paint::Bad),
-        _ => {}
-    }
-    if let Some(why) = &arrow.stale {
-        note(column, &format!("stale: {why}"), Paint::Stale);
-    }
-}
-
-fn became(layout: &Layout<'_>, row: &Row<'_>, change: &Change<'_>, notes: &mut Vec<Note>) {
-    let column = layout.column(change.id);
-    if change.visible() && row.step.event != Event::Crash {
-        let text = format!("[{}]", words::status(change.id, change.after));
-        notes.push(Note { column, text, paint: Paint::of(words::tone(change.id, change.after)) });
-    }
-    let armed: Vec<_> = change.armed().map(words::clean).collect();
-    if !armed.is_empty() {
-        notes.push(Note { column, text: format!("◷ {}", armed.join(", ")), paint: Paint::Timer });
-    }
-}
-
-fn sent(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
-    let mut groups: Vec<(&Arrow<'_>, String)> = Vec::new();
-    for arrow in row.sends.iter().map(|&at| &layout.arrows[at]) {
-        let to = match arrow.end {
-            End::Barred | End::Merged => format!(" →{}", arrow.to()),
-            _ => format!(" m{}→{}", arrow.flight.id, arrow.to()),
-        };
-        let alike = |known: &Arrow<'_>| {
-            let kind = |end: End| (end == End::Barred, end == End::Merged);
-            known.from() == arrow.from()
-                && known.label == arrow.label
-                && kind(known.end) == kind(arrow.end)
-        };
-        match groups.iter_mut().find(|(known, _)| alike(known)) {
-            Some((_, all)) => all.push_str(&to),
-            None => groups.push((arrow, to)),
-        }
-    }
-    for (arrow, to) in groups {
-        let (text, paint) = match arrow.end {
-            End::Barred => (format!("✗ {}{to} link is cut", arrow.label), Paint::Bad),
-            End::Merged => {
-                let known = arrow.flight.id;
-                (format!("▸ {}{to} merged with m{known}", arrow.label), Paint::Faint)
-            }
-            _ => (format!("▸ {}{to}", arrow.label), Paint::Message),
-        };
-        notes.push(Note { column: layout.column(arrow.from()), text, paint });
-    }
-}
-
-fn flying(arrow: &Arrow<'_>) -> String {
-    format!("m{} {} {}→{}", arrow.flight.id, arrow.label, arrow.from(), arrow.to())
-}
-
-/// What a character is part of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Paint {
-    Plain,
-    Bold,
-    Faint,
-    Line,
-    Message,
-    Stale,
-    Timer,
-    Bad,
-    Leader,
-    Other,
-    Cycle,
-}
-
-impl Paint {
-    fn of(tone: Tone) -> Paint {
-        match tone {
-            Tone::Leader => Paint::Leader,
-            Tone::Follower => Paint::Plain,
-            Tone::Other => Paint::Other,
-            Tone::Down => Paint::Bad,
-        }
-    }
-
+impl Ink {
     fn style(self) -> Style {
         let colour = |c: AnsiColor| Style::new().fg_color(Some(Color::Ansi(c)));
         match self {
-            Paint::Plain | Paint::Line => Style::new(),
-            Paint::Bold => Style::new().effects(Effects::BOLD),
-            Paint::Faint => Style::new().effects(Effects::DIMMED),
-            Paint::Message => colour(AnsiColor::Cyan),
-            Paint::Stale | Paint::Cycle => colour(AnsiColor::Magenta),
-            Paint::Timer | Paint::Other => colour(AnsiColor::Yellow),
-            Paint::Bad => colour(AnsiColor::Red).effects(Effects::BOLD),
-            Paint::Leader => colour(AnsiColor::Green).effects(Effects::BOLD),
+            Ink::Plain | Ink::Line | Ink::Light => Style::new(),
+            Ink::Bold => Style::new().effects(Effects::BOLD),
+            Ink::Faint | Ink::Dead => Style::new().effects(Effects::DIMMED),
+            Ink::Message => colour(AnsiColor::Cyan),
+            Ink::Stale | Ink::Cycle => colour(AnsiColor::Magenta),
+            Ink::Timer => colour(AnsiColor::Yellow),
+            Ink::Bad => colour(AnsiColor::Red).effects(Effects::BOLD),
+            Ink::Good => colour(AnsiColor::Green).effects(Effects::BOLD),
         }
     }
 }
@@ -584,7 +455,7 @@ impl Paint {
 /// Lines of characters, as long as they need to be.
 #[derive(Default)]
 struct Canvas {
-    lines: Vec<Vec<(char, Paint)>>,
+    lines: Vec<Vec<(char, Ink)>>,
 }
 
 impl Canvas {
@@ -599,11 +470,11 @@ impl Canvas {
     }
 
     /// Writes text over what is there.
-    fn put(&mut self, line: usize, x: usize, text: &str, paint: Paint) {
+    fn put(&mut self, line: usize, x: usize, text: &str, paint: Ink) {
         let Some(line) = self.lines.get_mut(line) else { return };
         for (x, c) in (x..).zip(text.chars()) {
             if line.len() <= x {
-                line.resize(x + 1, (' ', Paint::Plain));
+                line.resize(x + 1, (' ', Ink::Plain));
             }
             line[x] = (c, paint);
         }

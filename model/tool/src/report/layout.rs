@@ -1,7 +1,7 @@
 //! One reading of a trace, from which story, diagram and picture are drawn: where each message
 //! was sent, what became of it, whether it was stale by then, and how each process changed.
 
-use super::words;
+use super::words::{self, Ink, Names};
 use bellwether_engine::property::Kind;
 use bellwether_engine::protocol::{Id, MAX_SEARCHED};
 use bellwether_engine::trace::{Event, Fate, Flight, Lifeline, Sent, Shows, Step, Trace, label_of};
@@ -14,6 +14,7 @@ use std::ops::Range;
 /// A trace, understood.
 pub(super) struct Layout<'a> {
     pub(super) trace: &'a Trace,
+    pub(super) names: Names,
     /// The processes, ascending: one lifeline each.
     pub(super) ids: Vec<u8>,
     /// One row for each step.
@@ -75,7 +76,40 @@ pub(super) struct Arrow<'a> {
     pub(super) stale: Option<String>,
 }
 
+/// Something that stands beside a lifeline.
+pub(super) struct Note {
+    /// The place of the lifeline.
+    pub(super) column: usize,
+    pub(super) kind: NoteKind,
+    pub(super) text: String,
+    pub(super) ink: Ink,
+}
+
+/// What a note tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoteKind {
+    /// What happened to the process.
+    Event,
+    /// What became of a message, where the arrow cannot say it.
+    Arrow,
+    /// What the process has become.
+    Status,
+    /// The timers that it has armed.
+    Armed,
+    /// What it has sent.
+    Sent,
+}
+
 impl Arrow<'_> {
+    /// What became of the message when it was sent, if it was not in flight then.
+    pub(super) fn fate(&self) -> Option<Fate> {
+        match self.end {
+            End::Barred => Some(Fate::Cut),
+            End::Merged => Some(Fate::Merged),
+            _ => None,
+        }
+    }
+
     pub(super) fn from(&self) -> u8 {
         self.flight.from.number()
     }
@@ -131,6 +165,17 @@ pub(super) enum Ending {
 }
 
 impl Ending {
+    /// The ending in words, and their colour.
+    pub(super) fn words(self) -> (&'static str, Ink) {
+        match self {
+            Ending::Open => ("afterwards", Ink::Faint),
+            Ending::Violated => ("violated here", Ink::Bad),
+            Ending::Reached => ("reached here", Ink::Good),
+            Ending::Stuck => ("from here nothing happens any more", Ink::Bad),
+            Ending::Repeats(_) => ("and so on, for ever", Ink::Bad),
+        }
+    }
+
     fn of(shows: Option<&Shows>, steps: usize) -> Ending {
         match shows {
             None => Ending::Open,
@@ -151,11 +196,12 @@ impl<'a> Layout<'a> {
         let mut reader = Reader::new(trace);
         let rows: Vec<Row<'a>> =
             trace.steps.iter().enumerate().map(|(at, step)| reader.row(at, step)).collect();
-        let Reader { ids, arrows, now, .. } = reader;
+        let Reader { names, ids, arrows, now, .. } = reader;
         let ending = Ending::of(trace.header.shows.as_ref(), rows.len());
         let boundary = if let Ending::Repeats(after) = ending { after } else { rows.len() };
         Layout {
             trace,
+            names,
             ids: ids.into_iter().collect(),
             rows,
             arrows,
@@ -175,20 +221,109 @@ impl<'a> Layout<'a> {
         self.arrows.iter().filter(|a| a.end == End::InFlight)
     }
 
-    /// The messages of this kind, those that say the same together: what they say, and to whom.
-    pub(super) fn grouped(
-        &self,
-        sends: &[usize],
-        wanted: impl Fn(End) -> bool,
-    ) -> Vec<(&str, Vec<u8>)> {
-        let mut groups: Vec<(&str, Vec<u8>)> = Vec::new();
-        for arrow in sends.iter().map(|&at| &self.arrows[at]).filter(|a| wanted(a.end)) {
-            match groups.iter_mut().find(|(label, _)| *label == arrow.label) {
-                Some((_, to)) => to.push(arrow.to()),
-                None => groups.push((&arrow.label, vec![arrow.to()])),
+    /// Messages in groups: those of one process that say the same.
+    pub(super) fn grouped<'l>(
+        arrows: impl Iterator<Item = &'l Arrow<'a>>,
+    ) -> Vec<Vec<&'l Arrow<'a>>>
+    where
+        'a: 'l,
+    {
+        let mut groups: Vec<Vec<&'l Arrow<'a>>> = Vec::new();
+        for arrow in arrows {
+            let alike =
+                |known: &Arrow<'_>| known.from() == arrow.from() && known.label == arrow.label;
+            match groups.iter_mut().find(|group| alike(group[0])) {
+                Some(group) => group.push(arrow),
+                None => groups.push(vec![arrow]),
             }
         }
         groups
+    }
+
+    /// The messages of this fate that are sent in a row, in groups.
+    pub(super) fn sent(&self, row: &Row<'_>, fate: Option<Fate>) -> Vec<Vec<&Arrow<'a>>> {
+        let sends = row.sends.iter().map(|&at| &self.arrows[at]);
+        Layout::grouped(sends.filter(|arrow| arrow.fate() == fate))
+    }
+
+    /// The receivers of messages.
+    pub(super) fn receivers(&self, group: &[&Arrow<'_>]) -> String {
+        self.names.list(&group.iter().map(|arrow| arrow.to()).collect::<Vec<_>>())
+    }
+
+    /// The row from which on everything repeats; the number of rows if nothing does.
+    pub(super) fn cycle(&self) -> usize {
+        if let Ending::Repeats(after) = self.ending { after } else { self.rows.len() }
+    }
+
+    /// What is shown, and under which assumptions.
+    pub(super) fn caption(&self) -> Vec<(String, Ink)> {
+        let mut lines = Vec::new();
+        if let Some(shows) = &self.trace.header.shows {
+            let (verb, ink) = match shows.kind {
+                Kind::Reachability => ("reached", Ink::Good),
+                Kind::Safety | Kind::Liveness => ("violated", Ink::Bad),
+            };
+            lines.push((format!("{} {verb}", words::clean(&shows.property)), ink));
+            lines.push((words::clean(&shows.formula).into_owned(), Ink::Plain));
+        }
+        lines.push((self.protocol(), Ink::Plain));
+        lines.push((self.trace.header.world.to_string(), Ink::Faint));
+        lines
+    }
+
+    /// What stands beside the lifelines in a row, those of one lifeline from top to bottom, besides
+    /// what is sent.
+    pub(super) fn notes(&self, row: &Row<'_>) -> Vec<Note> {
+        let mut notes = Vec::new();
+        let mut note = |id: u8, kind, text: String, ink| {
+            notes.push(Note { column: self.column(id), kind, text, ink });
+        };
+        if let (Some(id), Some(text)) = (row.step.node, words::happens(&row.step.event)) {
+            let ink = match row.step.event {
+                Event::Expire { .. } | Event::Choose { .. } => Ink::Timer,
+                Event::Recover | Event::Resume => Ink::Bold,
+                _ => Ink::Bad,
+            };
+            note(id.number(), NoteKind::Event, text, ink);
+            if matches!(row.step.event, Event::Expire { early: true, .. }) {
+                note(id.number(), NoteKind::Event, "too early".to_owned(), Ink::Bad);
+            }
+        }
+        if let Some(arrow) = row.arrow.map(|at| &self.arrows[at]) {
+            let lost = match arrow.end {
+                End::Down(_) => Some("down: lost"),
+                End::Lost(_) => Some("lost"),
+                _ => None,
+            };
+            if let Some(lost) = lost {
+                note(arrow.to(), NoteKind::Arrow, lost.to_owned(), Ink::Bad);
+            }
+            if let Some(why) = &arrow.stale {
+                note(arrow.to(), NoteKind::Arrow, format!("stale: {why}"), Ink::Stale);
+            }
+        }
+        for arrow in row.cut_off.iter().map(|&lost| &self.arrows[lost]) {
+            let first = arrow.from().min(arrow.to());
+            note(first, NoteKind::Arrow, format!("✗ {}", self.flying(arrow)), Ink::Bad);
+        }
+        for change in &row.changes {
+            if change.visible() && row.step.event != Event::Crash {
+                let (id, after) = (change.id, change.after);
+                note(id, NoteKind::Status, words::status(id, after), words::tone(id, after));
+            }
+            let armed: Vec<_> = change.armed().map(words::clean).collect();
+            if !armed.is_empty() {
+                note(change.id, NoteKind::Armed, armed.join(", "), Ink::Timer);
+            }
+        }
+        notes
+    }
+
+    /// A message with its number and its ends.
+    pub(super) fn flying(&self, arrow: &Arrow<'_>) -> String {
+        let [from, to] = [arrow.from(), arrow.to()].map(|id| self.names.head(id));
+        format!("m{} {} {from} → {to}", arrow.flight.id, arrow.label)
     }
 
     /// The protocol and its rules in a phrase.
@@ -208,6 +343,7 @@ struct Now<'a> {
 }
 
 struct Reader<'a> {
+    names: Names,
     ids: BTreeSet<u8>,
     arrows: Vec<Arrow<'a>>,
     /// What the sender was like when each arrow began: its role changes and crashes.
@@ -221,6 +357,7 @@ impl<'a> Reader<'a> {
     fn new(trace: &'a Trace) -> Self {
         let first = |(&id, lifeline)| (id, Now { lifeline, roles: 0, crashes: 0 });
         let mut reader = Reader {
+            names: Names::of_trace(trace),
             ids: trace.header.initial.keys().copied().collect(),
             arrows: Vec::new(),
             senders: Vec::new(),
@@ -349,12 +486,12 @@ impl<'a> Reader<'a> {
     fn stale(&self, arrow: usize) -> Option<String> {
         let (roles, crashes) = self.senders[arrow];
         let id = self.arrows[arrow].from();
-        let now = self.now.get(&id)?;
+        let (name, now) = (self.names.name(id), self.now.get(&id)?);
         if now.crashes != crashes {
             let back = if now.lifeline.up { " and recovered" } else { "" };
-            return Some(format!("{id} has crashed{back} since"));
+            return Some(format!("{name} has crashed{back} since"));
         }
-        (now.roles != roles).then(|| format!("{id} {} by now", words::is(id, now.lifeline)))
+        (now.roles != roles).then(|| format!("{name} {} by now", words::is(id, now.lifeline)))
     }
 }
 
@@ -389,10 +526,7 @@ impl Part {
     pub(super) fn words(&self) -> String {
         match self {
             Part::Step(_) => String::new(),
-            Part::Ticks { steps, .. } => match steps.len() {
-                1 => "1 tick".to_owned(),
-                ticks => format!("{ticks} ticks"),
-            },
+            Part::Ticks { steps, .. } => words::ticks(steps.len()),
             Part::Again { steps, period, times } => {
                 let what = if *period == 1 {
                     format!("step {}", steps.start)
@@ -514,7 +648,7 @@ pub(super) fn drawn(trace: &Trace) -> (Cow<'_, Trace>, Option<String>) {
     let (are, them) = if idle.len() == 1 { ("is", "it") } else { ("are", "them") };
     let told = format!(
         "Nothing happens to {}, which {are} not drawn, and neither is what is sent to {them}.",
-        words::ids(&idle)
+        Names::of_trace(trace).list(&idle)
     );
     (Cow::Owned(less), Some(told))
 }

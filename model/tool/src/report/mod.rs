@@ -2,7 +2,8 @@
 //! [one in SVG](svg); and for programs that draw: a [sequence diagram for Mermaid](sequence),
 //! and a [log for ShiViz](shiviz).
 //!
-//! Everything here is drawn from a [`Trace`] alone, so a new protocol needs nothing here. A saved
+//! One layout reads a [`Trace`]: lifelines, rows, arrows and notes. Everything here draws that
+//! alone, so a new protocol needs nothing here. A saved
 //! trace reads the same as a fresh one, but for what the model
 //! [noted](bellwether_engine::trace::Noted) of the variables. A trace may have been edited by hand:
 //! what does not make sense is drawn as well as it can be, and nothing panics. Whether a trace *is*
@@ -17,4 +18,4 @@ pub mod sequence;
 pub mod shiviz;
 pub mod story;
 pub mod svg;
-mod words;
+pub(crate) mod words;

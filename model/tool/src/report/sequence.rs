@@ -17,7 +17,7 @@ pub fn mermaid(trace: &Trace) -> String {
     let out = format!("sequenceDiagram\n    title {}\n", escaped(&layout.protocol()));
     let mut chart = Chart { layout: &layout, out };
     for &id in &layout.ids {
-        chart.out += &format!("    participant p{id} as process {id}\n");
+        chart.out += &format!("    participant p{id} as {}\n", escaped(&layout.names.head(id)));
     }
     if let Some(left_out) = left_out {
         chart.everywhere(&[left_out]);
@@ -41,17 +41,13 @@ struct Chart<'a> {
 impl Chart<'_> {
     fn parts(&mut self) {
         let layout = self.layout;
-        let cycle = match layout.ending {
-            Ending::Repeats(after) => after,
-            Ending::Open | Ending::Violated | Ending::Reached | Ending::Stuck => usize::MAX,
-        };
         let mut repeats = false;
         for part in &layout.parts {
             let first = match part {
                 Part::Step(at) => *at,
                 Part::Ticks { steps, .. } | Part::Again { steps, .. } => steps.start,
             };
-            if !repeats && first >= cycle {
+            if !repeats && first >= layout.cycle() {
                 self.out += "    loop for ever\n";
                 repeats = true;
             }
@@ -69,7 +65,7 @@ impl Chart<'_> {
         let layout = self.layout;
         let row = &layout.rows[at];
         let arrow = row.arrow.map(|arrow| &layout.arrows[arrow]);
-        let event = story::event(row, arrow);
+        let event = story::event(layout, row);
         let told = story::step(layout, row);
         let follows = told.strip_prefix(&event).unwrap_or(&told).trim().to_owned();
         let number = at + 1;

@@ -4,7 +4,7 @@
 //! links, and the ticks of a timed world are those of *clock*. A process that is down takes no
 //! step, so what arrives at it tells it nothing.
 
-use super::layout::{self, Arrow, End, Ending, Layout, Origin};
+use super::layout::{self, Arrow, End, Layout, Origin};
 use super::{story, words};
 use bellwether_engine::trace::{Event, Trace};
 use std::collections::BTreeMap;
@@ -22,15 +22,12 @@ pub fn log(trace: &Trace) -> String {
     let (drawn, _) = layout::drawn(trace);
     let layout = Layout::of(&drawn);
     let mut log = Log { clocks: BTreeMap::new(), out: PATTERN.to_owned() };
+    let process = |id: u8| layout.names.head(id).replace(char::is_whitespace, "-");
     let mut first = BTreeMap::new();
     for (&id, lifeline) in &layout.trace.header.initial {
         let begins = format!("at the beginning: {}", words::status(id, lifeline));
         first.insert(id, log.event(&process(id), None, &begins));
     }
-    let cycle = match layout.ending {
-        Ending::Repeats(after) => after,
-        Ending::Open | Ending::Violated | Ending::Reached | Ending::Stuck => layout.rows.len(),
-    };
     // What a process knew after each step, and so what a message that it sent then tells.
     let mut after: Vec<Clock> = Vec::new();
     for (at, row) in layout.rows.iter().enumerate() {
@@ -54,16 +51,12 @@ pub fn log(trace: &Trace) -> String {
                 (row.step.node.map_or_else(|| "world".to_owned(), |id| process(id.number())), None)
             }
         };
-        let again = if at >= cycle { " (and again, for ever)" } else { "" };
+        let again = if at >= layout.cycle() { " (and again, for ever)" } else { "" };
         let told = format!("{}. {}{again}", at + 1, story::step(&layout, row));
         let clock = log.event(&host, hears, &told);
         after.push(clock);
     }
     log.out
-}
-
-fn process(id: u8) -> String {
-    format!("process{id}")
 }
 
 struct Log {

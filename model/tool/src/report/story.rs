@@ -4,17 +4,23 @@ use super::layout::{Arrow, Change, End, Ending, Layout, Part, Row};
 use super::words;
 use bellwether_engine::property::Kind;
 use bellwether_engine::protocol::Id;
-use bellwether_engine::trace::{Event, Lifeline, Trace, Variable, plain_value};
+use bellwether_engine::trace::{Event, Fate, Lifeline, Trace, Variable, plain_value};
 use bellwether_engine::words::jumps;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+
+/// Returns the protocol with its rules, and the world, in a line each.
+#[must_use]
+pub fn heading(trace: &Trace) -> String {
+    format!("{}\n{}\n", Layout::of(trace).protocol(), trace.header.world)
+}
 
 /// Returns the story of `trace`.
 #[must_use]
 pub fn tell(trace: &Trace) -> String {
     let layout = Layout::of(trace);
     let first = trace.header.initial.iter().map(|(&id, lifeline)| (id, lifeline)).collect();
-    let mut out = format!("At the beginning {}.\n", processes(&first));
+    let mut out = format!("At the beginning {}.\n", processes(&layout, &first));
     let digits = layout.rows.len().to_string().len().max(2);
     for part in &layout.parts {
         match part {
@@ -23,14 +29,17 @@ pub fn tell(trace: &Trace) -> String {
                 let _ = writeln!(out, "{:>digits$}. {sentence}", at + 1);
             }
             ticks @ Part::Ticks { steps, now } => {
-                let (words, passed) = (ticks.words(), if *now == 1 { "has" } else { "have" });
-                let pass = if steps.len() == 1 { "passes" } else { "pass" };
+                let passed = if *now == 1 { "has" } else { "have" };
                 let so_far = if *now == steps.len() {
                     String::new()
                 } else {
                     format!(" {now} {passed} passed so far.")
                 };
-                let _ = writeln!(out, "{:>digits$}. {words} {pass}.{so_far}", steps.end);
+                let numbers = match steps.len() {
+                    1 => steps.end.to_string(),
+                    _ => format!("{}-{}", steps.start + 1, steps.end),
+                };
+                let _ = writeln!(out, "{numbers:>digits$}. {}.{so_far}", ticks.words());
             }
             fold @ Part::Again { .. } => {
                 let _ = writeln!(out, "{:>digits$}  … {} …", "", fold.words());
@@ -62,7 +71,7 @@ fn end(layout: &Layout<'_>, out: &mut String) {
         Ending::Stuck => out.push_str("From here nothing happens any more.\n"),
         Ending::Open | Ending::Violated | Ending::Reached => {}
     }
-    let _ = writeln!(out, "Now {}.", processes(&layout.last));
+    let _ = writeln!(out, "Now {}.", processes(layout, &layout.last));
     let flying = flying(layout);
     if !flying.is_empty() {
         let _ = writeln!(out, "Still in flight: {}.", flying.join("; "));
@@ -85,28 +94,24 @@ pub(super) fn shows(layout: &Layout<'_>) -> Option<String> {
 
 /// What is in flight at the end, what one process sent together.
 pub(super) fn flying(layout: &Layout<'_>) -> Vec<String> {
-    let mut groups: Vec<(&Arrow<'_>, Vec<u8>)> = Vec::new();
-    for arrow in layout.in_flight() {
-        let alike = |known: &Arrow<'_>| known.label == arrow.label && known.from() == arrow.from();
-        match groups.iter_mut().find(|(known, _)| alike(known)) {
-            Some((_, to)) => to.push(arrow.to()),
-            None => groups.push((arrow, vec![arrow.to()])),
-        }
-    }
-    let group = |(arrow, to): &(&Arrow<'_>, Vec<u8>)| {
-        format!("{} from {} to {}", arrow.label, arrow.from(), words::ids(to))
-    };
-    groups.iter().map(group).collect()
+    let groups = Layout::grouped(layout.in_flight());
+    groups.iter().map(|group| messages(layout, group)).collect()
 }
 
-fn message(arrow: &Arrow<'_>) -> String {
-    format!("{} from {} to {}", arrow.label, arrow.from(), arrow.to())
+/// Messages of one process that say the same: with their ends.
+fn messages(layout: &Layout<'_>, group: &[&Arrow<'_>]) -> String {
+    let from = layout.names.name(group[0].from());
+    format!("{} from {from} to {}", group[0].label, layout.receivers(group))
 }
 
-/// "3 leads, 1 and 2 follow 3": processes that believe the same together.
-fn processes(of: &BTreeMap<u8, &Lifeline>) -> String {
+/// "P3 leads, P1 and P2 follow P3": processes that believe the same together. Of a service that is
+/// what its name says there is nothing to tell.
+fn processes(layout: &Layout<'_>, of: &BTreeMap<u8, &Lifeline>) -> String {
     let mut groups: Vec<(String, Vec<u8>)> = Vec::new();
     for (&id, lifeline) in of {
+        if layout.names.says_role(id, &lifeline.role) && !lifeline.paused {
+            continue;
+        }
         let what = words::is(id, lifeline);
         match groups.iter_mut().find(|(known, _)| *known == what) {
             Some((_, ids)) => ids.push(id),
@@ -120,7 +125,8 @@ fn processes(of: &BTreeMap<u8, &Lifeline>) -> String {
         };
         let leader = of.get(&ids[0]).and_then(|l| words::other_leader(ids[0], l));
         let dead = leader.is_some_and(|l| of.get(&l).is_some_and(|l| !l.up));
-        format!("{} {many}{}", words::ids(ids), if dead { " (which is down)" } else { "" })
+        let who = layout.names.list(ids);
+        format!("{who} {many}{}", if dead { " (which is down)" } else { "" })
     };
     let phrases: Vec<String> = groups.iter().map(phrase).collect();
     if phrases.is_empty() { "there is no process".to_owned() } else { phrases.join("; ") }
@@ -129,7 +135,7 @@ fn processes(of: &BTreeMap<u8, &Lifeline>) -> String {
 /// One step in a sentence or two.
 pub(super) fn step(layout: &Layout<'_>, row: &Row<'_>) -> String {
     let arrow = row.arrow.map(|at| &layout.arrows[at]);
-    let mut out = event(row, arrow);
+    let mut out = event(layout, row);
     let who = row.step.node.map(Id::number);
     let deeds = deeds(layout, row);
     match (&row.step.event, deeds.is_empty()) {
@@ -140,33 +146,39 @@ pub(super) fn step(layout: &Layout<'_>, row: &Row<'_>) -> String {
             let _ = write!(out, " It {}.", words::clauses(&deeds));
         }
     }
-    for (end, why) in [
-        (End::Barred, "is lost on the cut link"),
-        (End::Merged, "merges with the same message, which is in flight already"),
+    for (fate, why) in [
+        (Fate::Cut, "is lost on the cut link"),
+        (Fate::Merged, "merges with the same message, which is in flight already"),
     ] {
-        for (label, to) in layout.grouped(&row.sends, |e| e == end) {
-            let _ = write!(out, " Its {label} to {} {why}.", words::ids(&to));
+        for group in layout.sent(row, Some(fate)) {
+            let _ = write!(out, " Its {} to {} {why}.", group[0].label, layout.receivers(&group));
         }
     }
     for &lost in &row.cut_off {
-        let _ = write!(out, " {} is lost with it.", message(&layout.arrows[lost]));
+        let _ = write!(out, " {} is lost with it.", messages(layout, &[&layout.arrows[lost]]));
     }
     for change in row.changes.iter().filter(|c| Some(c.id) != who) {
         if let Some(what) = words::becomes(change.id, change.before, change.after) {
-            let _ = write!(out, " {} {what}.", change.id);
+            let _ = write!(out, " {} {what}.", words::sentence(&layout.names.name(change.id)));
         }
     }
     out
 }
 
 /// What happened, without what followed from it.
-pub(super) fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
-    let who = row.step.node.map_or_else(|| "a process".to_owned(), |id| id.to_string());
-    match (&row.step.event, arrow) {
-        (Event::Deliver(_), Some(arrow)) => arrival(arrow),
-        (Event::Lose(_), Some(arrow)) => format!("{} is lost.", message(arrow)),
+pub(super) fn event(layout: &Layout<'_>, row: &Row<'_>) -> String {
+    let name = |id: Id| layout.names.name(id.number());
+    let arrow = row.arrow.map(|at| &layout.arrows[at]);
+    let who = row.step.node.map_or_else(|| "a process".to_owned(), name);
+    let link = |[a, b]: [Id; 2], one_way: bool| {
+        let [between, and] = if one_way { ["from", "to"] } else { ["between", "and"] };
+        format!("the link {between} {} {and} {}", name(a), name(b))
+    };
+    let told = match (&row.step.event, arrow) {
+        (Event::Deliver(_), Some(arrow)) => arrival(layout, arrow),
+        (Event::Lose(_), Some(arrow)) => format!("{} is lost.", messages(layout, &[arrow])),
         (Event::Duplicate(_), Some(arrow)) => {
-            format!("{} is doubled: it may arrive twice.", message(arrow))
+            format!("{} is doubled: it may arrive twice.", messages(layout, &[arrow]))
         }
         (Event::Deliver(_) | Event::Lose(_) | Event::Duplicate(_), None) => String::new(),
         (Event::Expire { timer, early }, _) => {
@@ -178,30 +190,22 @@ pub(super) fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
             };
             format!("{who}'s {} timer expires{early}.", words::clean(&timer))
         }
-        (Event::Choose { outcome }, _) => {
-            format!("{who} chooses {}.", words::clean(&plain_value(outcome)))
-        }
         (Event::Crash, _) => {
             let led = row.changes.iter().any(|c| c.before.is_some_and(|b| words::leads(c.id, b)));
             if led { format!("{who}, the leader, crashes.") } else { format!("{who} crashes.") }
         }
-        (Event::Recover, _) => format!("{who} recovers."),
-        (Event::Pause, _) => format!("{who} is paused."),
-        (Event::Resume, _) => format!("{who} goes on."),
-        (Event::Cut { link, one_way }, _) => format!("The {} is cut.", link_of(*link, *one_way)),
-        (Event::Heal { link, one_way }, _) => format!("The {} heals.", link_of(*link, *one_way)),
         (Event::Jump { by }, _) => format!("{who}'s clock {}.", jumps(*by)),
-        (Event::Tick, _) => "A tick passes.".to_owned(),
-    }
+        (Event::Cut { link: ends, one_way }, _) => format!("{} is cut.", link(*ends, *one_way)),
+        (Event::Heal { link: ends, one_way }, _) => format!("{} heals.", link(*ends, *one_way)),
+        (Event::Tick, _) => format!("{}.", words::ticks(1)),
+        (event, _) => format!("{who} {}.", words::happens(event).unwrap_or_default()),
+    };
+    words::sentence(&told)
 }
 
-fn link_of([a, b]: [Id; 2], one_way: bool) -> String {
-    if one_way { format!("link from {a} to {b}") } else { format!("link between {a} and {b}") }
-}
-
-fn arrival(arrow: &Arrow<'_>) -> String {
+fn arrival(layout: &Layout<'_>, arrow: &Arrow<'_>) -> String {
     let Arrow { label, stale, .. } = arrow;
-    let (from, to) = (arrow.from(), arrow.to());
+    let [from, to] = [arrow.from(), arrow.to()].map(|id| layout.names.name(id));
     let stale = stale.as_ref().map(|why| format!(" (stale: {why})")).unwrap_or_default();
     match arrow.end {
         End::Down(_) => format!("{to} is down: {label} from {from} is lost on it{stale}."),
@@ -212,9 +216,6 @@ fn arrival(arrow: &Arrow<'_>) -> String {
 /// A message after which its receiver neither is something else nor sends or awaits more: what it
 /// notes, if it notes anything.
 fn unmoved(layout: &Layout<'_>, row: &Row<'_>) -> String {
-    if !row.step.armed.is_empty() {
-        return format!(" It starts {} again.", timers(row.step.armed.iter().map(String::as_str)));
-    }
     let mut deeds = Vec::new();
     let noted: Vec<String> =
         layout.trace.noted.in_step(row.step.seq).iter().map(variable).collect();
@@ -243,7 +244,7 @@ fn variable(one: &Variable) -> String {
     format!("{name}: {before} → {after}")
 }
 
-/// What the process that acted became, sent and armed, each with its verb.
+/// What the process that acted became, sent, armed and armed again, each with its verb.
 fn deeds(layout: &Layout<'_>, row: &Row<'_>) -> Vec<String> {
     let who = row.step.node.map(Id::number);
     let own: Option<&Change<'_>> = row.changes.iter().find(|c| Some(c.id) == who);
@@ -251,15 +252,21 @@ fn deeds(layout: &Layout<'_>, row: &Row<'_>) -> Vec<String> {
     if let Some(change) = own.filter(|_| row.step.event != Event::Crash) {
         deeds.extend(words::becomes(change.id, change.before, change.after));
     }
-    let flies = |end: End| !matches!(end, End::Barred | End::Merged);
-    let sends = layout.grouped(&row.sends, flies).into_iter();
-    let sends: Vec<_> = sends.map(|(l, to)| format!("{l} to {}", words::ids(&to))).collect();
+    let sends = layout.sent(row, None).into_iter();
+    let sends: Vec<_> =
+        sends.map(|group| format!("{} to {}", group[0].label, layout.receivers(&group))).collect();
     if !sends.is_empty() {
         deeds.push(format!("sends {}", words::list(&sends)));
     }
-    let mut armed = own.into_iter().flat_map(Change::armed).peekable();
-    if armed.peek().is_some() {
-        deeds.push(format!("arms {}", timers(armed)));
+    let armed: Vec<&str> = own.into_iter().flat_map(Change::armed).collect();
+    if !armed.is_empty() {
+        deeds.push(format!("arms {}", timers(armed.iter().copied())));
+    }
+    let runs = |name: &&String| own.is_none_or(|change| change.after.timers.contains(*name));
+    let again = row.step.armed.iter().filter(|name| runs(name) && !armed.contains(&name.as_str()));
+    let again: BTreeSet<&str> = again.map(String::as_str).collect();
+    if !again.is_empty() {
+        deeds.push(format!("starts {} again", timers(again.into_iter())));
     }
     let choices: Vec<_> = row.step.choices.iter().map(|one| words::clean(one)).collect();
     if !choices.is_empty() {

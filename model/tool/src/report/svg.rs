@@ -10,11 +10,10 @@ mod pen;
 mod rows;
 
 use super::layout::{self, Ending, Layout};
-use super::words;
-use bellwether_engine::property::Kind;
+use super::words::{self, Ink};
 use bellwether_engine::trace::{Lifeline, Trace};
 use geometry::Geometry;
-use pen::{Align, Area, Ink, Pen, Text};
+use pen::{Align, Area, Pen, Text};
 use std::collections::BTreeMap;
 
 /// Returns the picture of `trace`.
@@ -53,25 +52,17 @@ struct Caption {
 
 impl Caption {
     fn of(layout: &Layout<'_>, left_out: Option<&str>) -> Caption {
-        let header = &layout.trace.header;
         let columns = geometry::columns_of_text(layout);
+        let caption = layout.caption();
         let mut lines = Vec::new();
         let mut add = |text: &str, ink| {
             lines.extend(words::wrap(text, columns).into_iter().map(|line| (line, ink)));
         };
-        let mut title = layout.protocol();
-        if let Some(shows) = &header.shows {
-            let (verb, ink) = match shows.kind {
-                Kind::Reachability => ("reached", Ink::Good),
-                Kind::Safety | Kind::Liveness => ("violated", Ink::Bad),
-            };
-            let (name, formula) = (words::clean(&shows.property), words::clean(&shows.formula));
-            title = format!("{name} {verb} by {title}");
-            add(&format!("{name} {verb}"), ink);
-            add(&formula, Ink::Plain);
-        }
-        add(&layout.protocol(), Ink::Plain);
-        add(&header.world.to_string(), Ink::Faint);
+        caption.iter().for_each(|(line, ink)| add(line, *ink));
+        let title = match layout.trace.header.shows {
+            Some(_) => format!("{} by {}", caption[0].0, layout.protocol()),
+            None => layout.protocol(),
+        };
         add("Filled clock: a timer expires. Empty clock: it is armed.", Ink::Faint);
         if layout.arrows.iter().any(|a| a.stale.is_some()) {
             let why = "its sender has crashed or changed its role since.";
@@ -97,12 +88,11 @@ impl Caption {
 
 /// The coloured band behind the last state.
 fn band(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
-    let (words, fill, ink) = match layout.ending {
-        Ending::Open => ("afterwards", "#f3f4f6", Ink::Faint),
-        Ending::Violated => ("violated here", "#fde2e1", Ink::Bad),
-        Ending::Reached => ("reached here", "#dcf5e3", Ink::Good),
-        Ending::Stuck => ("from here nothing happens any more", "#fde2e1", Ink::Bad),
-        Ending::Repeats(_) => ("and so on, for ever", "#fde2e1", Ink::Bad),
+    let (words, ink) = layout.ending.words();
+    let fill = match ink {
+        Ink::Bad => "#fde2e1",
+        Ink::Good => "#dcf5e3",
+        _ => "#f3f4f6",
     };
     let top = geometry.end;
     let area = Area { x: 0, y: top, width: geometry.width, height: geometry::BAND };
@@ -157,10 +147,12 @@ enum Alive {
 fn heads(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
     for (column, id) in layout.ids.iter().enumerate() {
         let x = geometry.x(column);
-        let area = Area { x: x - 16, y: geometry.head, width: 32, height: 22 };
+        let name = layout.names.head(*id);
+        let width = (geometry::text_width(&name) + 16).max(32);
+        let area = Area { x: x - width / 2, y: geometry.head, width, height: 22 };
         pen.rect("bw-head", area, "#263238", 4);
         let at = Text { x, y: geometry.head + 16, align: Align::Middle, ink: Ink::Light };
-        pen.text(at, "bw-id", &id.to_string());
+        pen.text(at, "bw-id", &name);
         let mut pill = |lifeline: &Lifeline, y| {
             let (status, tone) = (words::status(*id, lifeline), words::tone(*id, lifeline));
             let status = geometry::shortened(&status, (geometry.spacing - 34).min(136));

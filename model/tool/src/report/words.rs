@@ -1,29 +1,93 @@
 //! The words in which story, diagram and picture speak of processes.
 
-use bellwether_engine::protocol::Belief;
-use bellwether_engine::trace::{self, Lifeline};
+use bellwether_engine::protocol::{Belief, Id};
+use bellwether_engine::trace::{self, Event, Lifeline, Trace, plain_value};
+use bellwether_engine::words::jumps;
+use bellwether_engine::world::World;
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
-/// How a process is coloured.
+/// What a stroke or a text is part of, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
-    /// It leads.
-    Leader,
-    /// It follows another process.
-    Follower,
-    /// Anything between.
-    Other,
-    /// It is down.
-    Down,
+pub(super) enum Ink {
+    Plain,
+    Bold,
+    Faint,
+    Light,
+    Line,
+    Dead,
+    Message,
+    Stale,
+    Timer,
+    Good,
+    Bad,
+    Cycle,
 }
 
-pub(super) fn tone(id: u8, lifeline: &Lifeline) -> Tone {
+/// The colour of a process: that it leads, follows, is anything between, or is down.
+pub(super) fn tone(id: u8, lifeline: &Lifeline) -> Ink {
     match lifeline.belief(id) {
-        _ if !lifeline.up => Tone::Down,
-        Belief::Leads => Tone::Leader,
-        Belief::Follows(_) => Tone::Follower,
-        Belief::Undecided => Tone::Other,
+        _ if !lifeline.up => Ink::Bad,
+        Belief::Leads => Ink::Good,
+        Belief::Follows(_) => Ink::Plain,
+        Belief::Undecided => Ink::Timer,
+    }
+}
+
+/// The names of processes: P1, P2, and so on; a service is called by its role.
+#[derive(Clone, Debug)]
+pub(crate) struct Names(BTreeMap<u8, String>);
+
+impl Names {
+    /// Returns the names where processes up to `nodes` elect, and begin in these roles.
+    fn of<'a>(nodes: usize, roles: impl Iterator<Item = (u8, &'a str)>) -> Names {
+        let services = roles.filter(|(id, role)| usize::from(*id) > nodes && *role != trace::DOWN);
+        let named = services.map(|(id, role)| (id, format!("the {}", clean(role))));
+        let named: BTreeMap<u8, String> = named.collect();
+        // Two services of one role need their numbers.
+        let distinct: BTreeSet<_> = named.values().collect();
+        Names(if distinct.len() == named.len() { named } else { BTreeMap::new() })
+    }
+
+    /// Returns the names of the processes of `world`.
+    pub(crate) fn of_world(world: &World) -> Names {
+        let first = world.initial();
+        let role = |id: Id| (id.number(), Lifeline::of(&first, id).role);
+        let roles: Vec<(u8, String)> = first.ids().map(role).collect();
+        Names::of(world.scenario().nodes, roles.iter().map(|(id, role)| (*id, &**role)))
+    }
+
+    /// Returns the names of the processes of `trace`.
+    pub(super) fn of_trace(trace: &Trace) -> Names {
+        let initial = trace.header.initial.iter();
+        Names::of(trace.header.world.nodes, initial.map(|(&id, first)| (id, &*first.role)))
+    }
+
+    /// Returns the name of a process.
+    pub(crate) fn name(&self, id: u8) -> String {
+        self.0.get(&id).cloned().unwrap_or_else(|| format!("P{id}"))
+    }
+
+    /// Returns the name without an article, as it stands above a lifeline.
+    pub(super) fn head(&self, id: u8) -> String {
+        self.name(id).trim_start_matches("the ").to_owned()
+    }
+
+    /// Returns whether the name of a process is its role.
+    pub(super) fn says_role(&self, id: u8, role: &str) -> bool {
+        self.0.get(&id).is_some_and(|name| name.strip_prefix("the ") == Some(&*clean(role)))
+    }
+
+    /// Returns ids in ascending order, as [`list`] tells them; many in a row are a range: "P1–P98
+    /// and P100".
+    pub(super) fn list(&self, ids: &[u8]) -> String {
+        let next = |a: &u8, b: &u8| a.checked_add(1) == Some(*b) && !self.0.contains_key(b);
+        let told = ids.chunk_by(next).flat_map(|row| match row {
+            [first, .., last] if row.len() >= LONG => vec![format!("P{first}–P{last}")],
+            few => few.iter().map(|&id| self.name(id)).collect(),
+        });
+        list(&told.collect::<Vec<_>>())
     }
 }
 
@@ -43,7 +107,7 @@ pub(super) fn other_leader(id: u8, lifeline: &Lifeline) -> Option<u8> {
 pub(super) fn status(id: u8, lifeline: &Lifeline) -> String {
     let role = clean(&lifeline.role);
     match other_leader(id, lifeline) {
-        Some(leader) => format!("{role} of {leader}"),
+        Some(leader) => format!("{role} of P{leader}"),
         None => role.into_owned(),
     }
 }
@@ -70,7 +134,7 @@ fn says_follower(lifeline: &Lifeline) -> bool {
     lifeline.role == "follower"
 }
 
-/// What a process is, with its verb: "follows 3", "is waiting".
+/// What a process is, with its verb: "follows P3", "is waiting".
 pub(super) fn is(id: u8, lifeline: &Lifeline) -> String {
     belief(id, lifeline, false)
 }
@@ -95,8 +159,8 @@ fn running(id: u8, lifeline: &Lifeline, many: bool) -> String {
         role(&lifeline.role)
     };
     match other_leader(id, lifeline) {
-        Some(leader) if says_follower(lifeline) => format!("follow{s} {leader}"),
-        Some(leader) => format!("{be} {what} with {leader} as the leader"),
+        Some(leader) if says_follower(lifeline) => format!("follow{s} P{leader}"),
+        Some(leader) => format!("{be} {what} with P{leader} as the leader"),
         None if says_follower(lifeline) => format!("{be} {what} without a leader"),
         None => format!("{be} {what}"),
     }
@@ -122,15 +186,54 @@ pub(super) fn becomes(id: u8, before: Option<&Lifeline>, after: &Lifeline) -> Op
     let participle = stands_alone(&after.role);
     let role = format!("{} {}", if participle { "is now" } else { "becomes" }, role(&after.role));
     Some(match (other_leader(id, after), same_role) {
-        (Some(leader), _) if says_follower(after) => format!("now follows {leader}"),
-        (Some(leader), true) => format!("now takes {leader} for the leader"),
-        (Some(leader), false) => format!("{role} with {leader} as the leader"),
+        (Some(leader), _) if says_follower(after) => format!("now follows P{leader}"),
+        (Some(leader), true) => format!("now takes P{leader} for the leader"),
+        (Some(leader), false) => format!("{role} with P{leader} as the leader"),
         (None, true) => "no longer has a leader".to_owned(),
         (None, false) => role,
     })
 }
 
-/// "1", "1 and 2", "1, 2 and 3".
+/// What happens to a process, as it stands beside its lifeline; nothing of what happens to messages,
+/// links and all clocks.
+pub(crate) fn happens(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::Crash => "crashes".to_owned(),
+        Event::Recover => "recovers".to_owned(),
+        Event::Pause => "is paused".to_owned(),
+        Event::Resume => "goes on".to_owned(),
+        Event::Jump { by } => format!("clock {}", jumps(*by)),
+        Event::Expire { timer, .. } => format!("{} expires", clean(&plain_value(timer))),
+        Event::Choose { outcome } => format!("chooses {}", clean(&plain_value(outcome))),
+        Event::Deliver(_)
+        | Event::Lose(_)
+        | Event::Duplicate(_)
+        | Event::Cut { .. }
+        | Event::Heal { .. }
+        | Event::Tick => return None,
+    })
+}
+
+/// So many ticks in a sentence, without its full stop.
+pub(super) fn ticks(count: usize) -> String {
+    const NUMBERS: [&str; 12] = [
+        "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven",
+        "Twelve",
+    ];
+    match (count, count.checked_sub(1).and_then(|at| NUMBERS.get(at))) {
+        (1, _) => "A tick passes".to_owned(),
+        (_, Some(number)) => format!("{number} ticks pass"),
+        (_, None) => format!("{count} ticks pass"),
+    }
+}
+
+/// Text that begins a sentence.
+pub(super) fn sentence(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
+/// "P1", "P1 and P2", "P1, P2 and P3".
 pub(super) fn list(items: &[impl Display]) -> String {
     let mut out = String::new();
     for (at, item) in items.iter().enumerate() {
@@ -146,16 +249,6 @@ pub(super) fn list(items: &[impl Display]) -> String {
 
 /// So many ids in a row are told as a range.
 const LONG: usize = 8;
-
-/// Ids in ascending order, as [`list`] tells them; many in a row are a range: "1–98 and 100".
-pub(super) fn ids(ids: &[u8]) -> String {
-    let rows = ids.chunk_by(|a, b| a.checked_add(1) == Some(*b));
-    let told = rows.flat_map(|row| match row {
-        [first, .., last] if row.len() >= LONG => vec![format!("{first}–{last}")],
-        few => few.iter().map(ToString::to_string).collect(),
-    });
-    list(&told.collect::<Vec<_>>())
-}
 
 /// Clauses that may themselves be lists: "a", "a and b", "a, b, and c".
 pub(super) fn clauses(items: &[String]) -> String {

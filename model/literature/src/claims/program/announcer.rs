@@ -101,4 +101,22 @@ impl Model for Announcer {
         }
         Some(next)
     }
+
+    fn format_step(&self, group: &Group, action: Action) -> Option<String> {
+        Some(match action {
+            Action::Crash(at) => format!("{} crashes", at + 1),
+            Action::Answer(at) => format!("{} answers", at + 1),
+            Action::Ask(set) => {
+                let asked = (0..NODES).filter(|&at| contains(set, at));
+                let asked: Vec<String> = asked.map(|at| (at + 1).to_string()).collect();
+                let (gone, asked) = (group.leader + 1, asked.join(" and "));
+                format!("the announcer finds {gone} gone, and asks {asked}")
+            }
+            Action::AnnouncerCrashes => "the announcer crashes".to_owned(),
+            Action::Announce => match highest(group.answered) {
+                Some(at) => format!("the announcer announces {}", at + 1),
+                None => "no process has answered the announcer".to_owned(),
+            },
+        })
+    }
 }

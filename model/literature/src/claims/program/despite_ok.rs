@@ -101,4 +101,17 @@ impl Model for Candidates {
         }
         Some(next)
     }
+
+    fn format_step(&self, _: &Pair, action: Action) -> Option<String> {
+        let words = match action {
+            Action::Notices(0) => "1 notices that 3 is down and sends ELECTION to 2",
+            Action::Notices(_) => "2 notices that 3 is down and asks it",
+            Action::ElectionArrives => "2 gets ELECTION, sends OK, and asks 3",
+            Action::OkArrives => "1 gets OK",
+            Action::CoordinatorArrives => "1 gets COORDINATOR of 2 and follows it",
+            Action::Expires(0) => "T_elec of 1 is over: it declares itself",
+            Action::Expires(_) => "T_elec of 2 is over: it declares itself and sends COORDINATOR",
+        };
+        Some(words.to_owned())
+    }
 }

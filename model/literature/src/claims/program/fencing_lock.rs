@@ -117,4 +117,20 @@ impl Model for Storage {
         };
         Some(next)
     }
+
+    fn format_step(&self, state: &State, (thread, call): (usize, Call)) -> Option<String> {
+        let who = ["A", "B"][thread];
+        let what = match call {
+            Call::Register(epoch) => format!("register {epoch}"),
+            Call::Write(epoch) => format!("write with {epoch}"),
+        };
+        Some(match state.threads[thread] {
+            At::Outside => format!("{who} calls: {what}"),
+            At::Before(_) if state.is_high_enough(call) => {
+                format!("{who} compares: {what} is allowed")
+            }
+            At::Before(_) => format!("{who} compares: {what} is refused"),
+            At::Compared(_) => format!("{who}: {what} is done"),
+        })
+    }
 }

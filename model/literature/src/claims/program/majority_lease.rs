@@ -63,9 +63,12 @@ struct Group {
 }
 
 impl Lease {
+    fn leads(&self, by: Candidate) -> bool {
+        by.left > 0 && by.arrived.count_ones() >= self.enough
+    }
+
     fn has_one_leader(&self, group: &Group) -> bool {
-        let leads = |by: &Candidate| by.left > 0 && by.arrived.count_ones() >= self.enough;
-        !group.candidates.iter().all(leads)
+        !group.candidates.iter().all(|&by| self.leads(by))
     }
 }
 
@@ -120,5 +123,19 @@ impl Model for Lease {
             Action::Ask(_) => return None,
         }
         Some(next)
+    }
+
+    fn format_step(&self, group: &Group, action: Action) -> Option<String> {
+        let name = |by: usize| [1, self.nodes][by];
+        Some(match action {
+            Action::Tick => "a tick".to_owned(),
+            Action::Ask(by) => format!("{} asks for the lease", name(by)),
+            Action::Promise(at, by) => format!("{} promises {} its support", at + 1, name(by)),
+            Action::Arrive(at, by) => {
+                let leads = self.leads(self.next_state(group, action)?.candidates[by]);
+                let leads = if leads { ", which leads now" } else { "" };
+                format!("the promise of {} reaches {}{leads}", at + 1, name(by))
+            }
+        })
     }
 }

@@ -213,4 +213,25 @@ impl Model for Raft {
         }
         Some(next)
     }
+
+    fn format_step(&self, group: &Group, action: Action) -> Option<String> {
+        let term = |at: usize| group.processes[at].term;
+        Some(match action {
+            Action::Campaign(at) => format!("{} is a candidate in term {}", at + 1, term(at) + 1),
+            Action::Client(at) => format!("{} takes an entry in term {}", at + 1, term(at)),
+            Action::Commit(at) => format!("{} commits in term {}", at + 1, term(at)),
+            Action::Vote(at, voter) => {
+                let leads = self.next_state(group, action)?.processes[at].leads;
+                let leads = if leads { ", which leads now" } else { "" };
+                format!("{} hears the candidate {}{leads}", voter + 1, at + 1)
+            }
+            Action::Append(at, to) => format!("{} hands its log to {}", at + 1, to + 1),
+            Action::Cut(side) => {
+                let names = (0..NODES).filter(|at| side & 1 << at != 0);
+                let names: Vec<String> = names.map(|at| (at + 1).to_string()).collect();
+                format!("{} cannot reach the others any more", names.join(" and "))
+            }
+            Action::Heal => "the network is whole again".to_owned(),
+        })
+    }
 }

@@ -289,15 +289,8 @@ pub(super) enum End {
 
 impl End {
     /// The word for it in JSON.
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            End::AsExpected => "as-expected",
-            End::Differs => "differs",
-            End::Failed => "error",
-            End::Unknown => "unknown",
-            End::NotRun => "not-run",
-            End::LeftOut => "left-out",
-        }
+    pub(super) fn key(self) -> String {
+        self.words().replace(' ', "-")
     }
 
     /// The words for it.

@@ -1,9 +1,10 @@
 //! Messages as slanted arrows, each from where it was sent to where it arrived or was lost.
 
 use super::geometry::{self, Geometry, LINE};
-use super::pen::{Align, Ink, Pen, Point, Text};
+use super::pen::{Align, Pen, Point, Text};
 use super::rows;
 use crate::report::layout::{Arrow, End, Layout, Origin, Row};
+use crate::report::words::Ink;
 use bellwether_engine::protocol::Id;
 use bellwether_engine::trace::Event;
 
@@ -84,11 +85,11 @@ fn labels(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, at: usize, ro
         }
         (_, Some(arrow)) => label(layout, geometry, pen, arrow),
         (Event::Cut { link, one_way }, None) => {
-            let words = format!("link cut {}", ends(*link, *one_way));
+            let words = format!("link cut {}", ends(layout, *link, *one_way));
             beneath(layout, geometry, pen, at, *link, &words, Ink::Bad);
         }
         (Event::Heal { link, one_way }, None) => {
-            let words = format!("link heals {}", ends(*link, *one_way));
+            let words = format!("link heals {}", ends(layout, *link, *one_way));
             beneath(layout, geometry, pen, at, *link, &words, Ink::Good);
         }
         (_, None) => {}
@@ -147,7 +148,7 @@ fn label(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, arrow: &Arrow<
     let (x, align) = if rightwards { (x - 6, Align::End) } else { (x + 6, Align::Start) };
     let mut words = geometry::shortened(&arrow.label, LABEL);
     match arrow.end {
-        End::Down(_) => words.push_str(&format!(": {} is down", arrow.to())),
+        End::Down(_) => words.push_str(&format!(": {} is down", layout.names.head(arrow.to()))),
         End::Lost(_) => words.push_str(" is lost"),
         _ => {}
     }
@@ -170,9 +171,8 @@ fn beneath(
 }
 
 /// The ends of a link, or of one of its directions.
-fn ends([a, b]: [Id; 2], one_way: bool) -> String {
-    let between = if one_way { "→" } else { "–" };
-    format!("{a}{between}{b}")
+fn ends(layout: &Layout<'_>, link: [Id; 2], one_way: bool) -> String {
+    link.map(|id| layout.names.head(id.number())).join(if one_way { "→" } else { "–" })
 }
 
 /// A link that is cut or heals.

@@ -1,28 +1,12 @@
 //! The shapes that a diagram is made of, written into one string.
 
-use crate::report::words::Tone;
+use crate::report::words::Ink;
 use std::fmt::Write;
-
-/// The colour of a stroke or of text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ink {
-    Plain,
-    Faint,
-    Light,
-    Line,
-    Dead,
-    Message,
-    Stale,
-    Timer,
-    Good,
-    Bad,
-    Cycle,
-}
 
 impl Ink {
     fn colour(self) -> &'static str {
         match self {
-            Ink::Plain => "#1f2933",
+            Ink::Plain | Ink::Bold => "#1f2933",
             Ink::Faint => "#5f6c7b",
             Ink::Light => "#ffffff",
             Ink::Line => "#78909c",
@@ -198,12 +182,12 @@ impl Pen {
     }
 
     /// A role, in the colour of its kind; the point is the middle of its left edge.
-    pub(super) fn pill(&mut self, (x, y): Point, width: i32, tone: Tone, words: &str) {
-        let (fill, edge, ink) = match tone {
-            Tone::Leader => ("#c8efd4", "#1e6b3a", Ink::Good),
-            Tone::Follower => ("#eceff1", "#78909c", Ink::Plain),
-            Tone::Other => ("#ffefc2", "#b7791f", Ink::Timer),
-            Tone::Down => ("#fde2e1", "#b91c1c", Ink::Bad),
+    pub(super) fn pill(&mut self, (x, y): Point, width: i32, ink: Ink, words: &str) {
+        let (fill, edge) = match ink {
+            Ink::Good => ("#c8efd4", "#1e6b3a"),
+            Ink::Timer => ("#ffefc2", "#b7791f"),
+            Ink::Bad => ("#fde2e1", "#b91c1c"),
+            _ => ("#eceff1", "#78909c"),
         };
         let _ = writeln!(
             self.out,

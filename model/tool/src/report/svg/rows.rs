@@ -1,34 +1,21 @@
 //! What stands beside the lifelines in each step.
 
 use super::geometry::{self, Geometry, LINE};
-use super::pen::{Align, Area, Ink, Pen, Point, Text};
-use crate::report::layout::{Change, End, Layout, Part, Row};
-use crate::report::words::{self, Tone};
-use bellwether_engine::protocol::Id;
-use bellwether_engine::trace::{Event, plain_value};
-use bellwether_engine::words::jumps;
+use super::pen::{Align, Area, Pen, Point, Text};
+use crate::report::layout::{End, Layout, Note, NoteKind, Part, Row};
+use crate::report::words::Ink;
+use bellwether_engine::trace::{Event, Fate};
 use std::collections::BTreeMap;
 
 /// From a lifeline to what stands beside it.
 const GAP: i32 = 11;
 
-/// Something that stands beside a lifeline.
-enum Note {
-    Words(String, Ink),
-    Pill(String, Tone),
-    Timer(String),
-    /// Messages that do not become arrows.
-    Stub(String, Ink),
-}
-
-impl Note {
-    fn width(&self) -> i32 {
-        match self {
-            Note::Words(words, _) => geometry::text_width(words),
-            Note::Pill(words, _) => geometry::pill_width(words),
-            Note::Timer(words) => geometry::text_width(words) + 17,
-            Note::Stub(words, _) => geometry::text_width(words) + 26,
-        }
+fn width(note: &Note) -> i32 {
+    match note.kind {
+        NoteKind::Event | NoteKind::Arrow => geometry::text_width(&note.text),
+        NoteKind::Status => geometry::pill_width(&note.text),
+        NoteKind::Armed => geometry::text_width(&note.text) + 17,
+        NoteKind::Sent => geometry::text_width(&note.text) + 26,
     }
 }
 
@@ -43,7 +30,7 @@ pub(super) fn size(layout: &Layout<'_>, row: &Row<'_>, spacing: i32) -> (i32, Ve
     for (column, notes) in notes(layout, row) {
         place(layout, row, spacing, column, &notes, |note, (x, y)| {
             lowest = lowest.max(y + 10);
-            reach.push((column, x + note.width()));
+            reach.push((column, x + width(note)));
         });
     }
     if let Some(arrow) = row.arrow.map(|at| &layout.arrows[at]) {
@@ -67,12 +54,12 @@ fn place(
 ) {
     let (mut x, mut y) = (GAP, if right_is_taken(layout, row, column) { LINE + 10 } else { 0 });
     for note in notes {
-        let fits = x == GAP || x + note.width() < spacing - 6;
+        let fits = x == GAP || x + width(note) < spacing - 6;
         if !fits {
             (x, y) = (GAP, y + LINE + 1);
         }
         at(note, (x, y));
-        x += note.width() + 8;
+        x += width(note) + 8;
     }
 }
 
@@ -86,70 +73,27 @@ fn right_is_taken(layout: &Layout<'_>, row: &Row<'_>, column: usize) -> bool {
     arrow || matches!(row.step.event, Event::Cut { .. } | Event::Heal { .. })
 }
 
+/// The notes of the layout, but for what arrows say, and the messages that do not become arrows.
 fn notes(layout: &Layout<'_>, row: &Row<'_>) -> Notes {
     let mut notes = Notes::new();
-    if let Some(id) = row.step.node {
-        notes.entry(layout.column(id.number())).or_default().extend(happened(row));
+    for note in layout.notes(row).into_iter().filter(|note| note.kind != NoteKind::Arrow) {
+        notes.entry(note.column).or_default().push(note);
     }
-    for change in &row.changes {
-        became(row, change, notes.entry(layout.column(change.id)).or_default());
-    }
-    for (end, words, ink) in [
-        (End::InFlight, " in flight", Ink::Message),
-        (End::Barred, ": link is cut", Ink::Bad),
-        (End::Merged, " merged with one in flight", Ink::Faint),
+    for (fate, words, ink) in [
+        (None, " in flight", Ink::Message),
+        (Some(Fate::Cut), ": link is cut", Ink::Bad),
+        (Some(Fate::Merged), " merged with one in flight", Ink::Faint),
     ] {
-        for (label, to) in layout.grouped(&row.sends, |e| e == end) {
-            let sender = row.step.node.map_or(0, |id: Id| layout.column(id.number()));
-            let text = format!("{label} → {}{words}", words_list(&to));
-            notes.entry(sender).or_default().push(Note::Stub(text, ink));
+        for mut group in layout.sent(row, fate) {
+            let column = layout.column(group[0].from());
+            group.retain(|arrow| !leaves(arrow.end));
+            let Some(first) = group.first() else { continue };
+            let text = format!("{} → {}{words}", first.label, layout.receivers(&group));
+            let note = Note { column, kind: NoteKind::Sent, text, ink };
+            notes.entry(column).or_default().push(note);
         }
     }
     notes
-}
-
-fn words_list(to: &[u8]) -> String {
-    to.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-fn happened(row: &Row<'_>) -> Vec<Note> {
-    match &row.step.event {
-        Event::Crash => vec![Note::Words("crashes".to_owned(), Ink::Bad)],
-        Event::Recover => vec![Note::Words("recovers".to_owned(), Ink::Plain)],
-        Event::Pause => vec![Note::Words("is paused".to_owned(), Ink::Bad)],
-        Event::Resume => vec![Note::Words("goes on".to_owned(), Ink::Plain)],
-        Event::Jump { by } => vec![Note::Words(format!("clock {}", jumps(*by)), Ink::Bad)],
-        Event::Expire { timer, early } => {
-            let timer = plain_value(timer);
-            let text = format!("{} timer expires", words::clean(&timer));
-            let mut notes = vec![Note::Words(text, Ink::Timer)];
-            if *early {
-                notes.push(Note::Words("too early".to_owned(), Ink::Bad));
-            }
-            notes
-        }
-        Event::Choose { outcome } => {
-            let outcome = plain_value(outcome);
-            vec![Note::Words(format!("chooses {}", words::clean(&outcome)), Ink::Timer)]
-        }
-        Event::Deliver(_)
-        | Event::Lose(_)
-        | Event::Duplicate(_)
-        | Event::Cut { .. }
-        | Event::Heal { .. }
-        | Event::Tick => Vec::new(),
-    }
-}
-
-fn became(row: &Row<'_>, change: &Change<'_>, notes: &mut Vec<Note>) {
-    if change.visible() && row.step.event != Event::Crash {
-        let tone = words::tone(change.id, change.after);
-        notes.push(Note::Pill(words::status(change.id, change.after), tone));
-    }
-    let armed: Vec<_> = change.armed().map(words::clean).collect();
-    if !armed.is_empty() {
-        notes.push(Note::Timer(armed.join(", ")));
-    }
 }
 
 /// Draws what stands beside the lifelines, the step numbers and the folds.
@@ -163,7 +107,7 @@ pub(super) fn draw(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
                 pen.line("bw-tick", ((44, y), (geometry.width - 16, y)), Ink::Timer, "1 4");
                 let text =
                     Text { x: geometry.width - 16, y: y - 4, align: Align::End, ink: Ink::Timer };
-                pen.text(text, "bw-timer", &format!("{}: {now} in all", ticks.words()));
+                pen.text(text, "bw-timer", &format!("{}, {now} in all", ticks.words()));
             }
             Part::Again { steps, .. } => {
                 let y = geometry.slot(steps.start).tip;
@@ -194,21 +138,22 @@ fn number(pen: &mut Pen, y: i32, number: usize) {
 }
 
 fn write(pen: &mut Pen, note: &Note, (x, y): Point) {
-    let text = |x, ink| Text { x, y: y + 4, align: Align::Start, ink };
-    match note {
-        Note::Words(words, ink) => pen.text(text(x, *ink), "bw-event", words),
-        Note::Pill(words, tone) => pen.pill((x, y), geometry::pill_width(words), *tone, words),
-        Note::Timer(words) => {
-            pen.clock((x + 6, y), Ink::Timer, false);
-            pen.text(text(x + 16, Ink::Timer), "bw-timer", words);
+    let Note { kind, text: words, ink, .. } = note;
+    let text = |x| Text { x, y: y + 4, align: Align::Start, ink: *ink };
+    match kind {
+        NoteKind::Event | NoteKind::Arrow => pen.text(text(x), "bw-event", words),
+        NoteKind::Status => pen.pill((x, y), geometry::pill_width(words), *ink, words),
+        NoteKind::Armed => {
+            pen.clock((x + 6, y), *ink, false);
+            pen.text(text(x + 16), "bw-timer", words);
         }
-        Note::Stub(words, ink) => {
+        NoteKind::Sent => {
             pen.line("bw-stub", ((x - GAP, y), (x + 14, y)), *ink, "3 3");
             match ink {
                 Ink::Bad => pen.cross((x + 16, y), 4, *ink),
                 _ => pen.dot((x + 16, y), *ink, false),
             }
-            pen.text(text(x + 25, *ink), "bw-flying", words);
+            pen.text(text(x + 25), "bw-flying", words);
         }
     }
 }
