@@ -101,7 +101,8 @@ fn what_no_walk_asks_for_is_taken_by_the_variant_too() {
     let began = (counters.began)(highest, &members).expect("something");
     assert_eq!(Some(began.epoch.number()), counters.from.first().copied());
     let mut lowers = |_: usize, number: u64| number - counters.from[0];
-    let lowered = (counters.in_durable)(&began, &mut lowers);
+    let mut names = mapping::Renaming::of_numbers(&mut lowers);
+    let lowered = (counters.in_durable)(&began, &mut names);
     assert_eq!((any.stable)(&lowered), spec::Stable::default());
     let restarts = &any.more.restarts;
     let again = (restarts.program)(restarts.count - 1, highest, &members, &began);

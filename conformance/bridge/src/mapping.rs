@@ -310,9 +310,10 @@ pub struct Logs<P: Specification, M, D> {
     /// where the specification keeps what matters to such nodes only in a world in which something
     /// is asked. Without them, these are the mapping's own.
     pub rules: Option<P>,
-    /// The places of ids of nodes in messages and durable data, so that the logs of nodes with any
-    /// ids can be judged; `None` if that is not given.
-    pub ids: Option<IdsIn<M, D>>,
+    /// Whether the logs of nodes with any ids can be judged: the functions that rename
+    /// ([`Counters::in_message`], [`Counters::in_durable`]) reach each node that a process of the
+    /// specification reads.
+    pub any_ids: bool,
     /// The most members, services among them, of which logs can be judged. A judge searches no
     /// world, so it is [`MAX_NODES`] where a process of the specification has room for what it
     /// keeps in a group as large as that.
@@ -339,7 +340,7 @@ impl<P: Specification, M, D> Default for Logs<P, M, D> {
     fn default() -> Self {
         Logs {
             rules: None,
-            ids: None,
+            any_ids: false,
             members: MAX_SEARCHED,
             is_settled: |_, _| true,
             after_leading: Arc::new(|_, _, _, _| None),
@@ -518,10 +519,23 @@ pub struct Further<T: Sides> {
 // same, and which is the next; so those that one process knows at a time can be called by smaller
 // names that keep that.
 
-/// A function that gives each number another name: it gets the kind of the number, counted from 0.
-pub type Rename<'a> = &'a mut dyn FnMut(usize, u64) -> u64;
+/// The other names of what stands in messages and in durable data.
+pub struct Renaming<'a> {
+    /// The function that gives each number another name: it gets the kind of the number, counted
+    /// from 0.
+    pub number: &'a mut dyn FnMut(usize, u64) -> u64,
+    /// The function that gives a node another id.
+    pub node: &'a dyn Fn(NodeId) -> NodeId,
+}
 
-/// The numbers of a protocol that grow for as long as nodes run: where they stand.
+impl<'a> Renaming<'a> {
+    /// Returns the renaming of numbers by which nodes keep their ids.
+    pub fn of_numbers(number: &'a mut dyn FnMut(usize, u64) -> u64) -> Self {
+        Renaming { number, node: &|node| node }
+    }
+}
+
+/// The numbers of a protocol that grow for as long as nodes run, and the nodes: where they stand.
 #[derive(Clone)]
 pub struct Counters<P: Specification, M, D> {
     /// The number of kinds that can have smaller names. Further kinds keep theirs.
@@ -532,11 +546,12 @@ pub struct Counters<P: Specification, M, D> {
     pub largest_epoch: u64,
     /// The largest number that the specification has room for, of a kind that keeps its names.
     pub most: u64,
-    /// The function that renames the numbers of a message; whether the node itself sends it is
-    /// said, as a number may be of another kind then: one that is only repeated is none of its own.
-    pub in_message: fn(M, bool, Rename<'_>) -> M,
-    /// The function that renames the numbers of durable data.
-    pub in_durable: fn(&D, Rename<'_>) -> D,
+    /// The function that renames the numbers and nodes of a message; whether the node itself sends
+    /// it is said, as a number may be of another kind then: one that is only repeated is none of
+    /// its own.
+    pub in_message: fn(M, bool, &mut Renaming<'_>) -> M,
+    /// The function that renames the numbers and nodes of durable data.
+    pub in_durable: fn(&D, &mut Renaming<'_>) -> D,
     /// The function that lowers the numbers of one kind in a process, and returns the highest that
     /// is left: 0 if the process has none, or knows none yet.
     pub lower: fn(usize, u64, &mut P::Process, &mut P::Stable) -> u64,
@@ -578,26 +593,6 @@ pub enum Exchange {
     Request(RequestNumber, Option<u64>),
     /// The service answers that request: it grants this epoch, or refuses.
     Answer(RequestNumber, Option<u64>),
-}
-
-/// A function that gives a node another id.
-pub type NameNode<'a> = &'a dyn Fn(NodeId) -> NodeId;
-
-/// The places of ids of nodes in what a program sends and keeps, as far as a process of the
-/// specification reads them.
-#[derive(Clone)]
-pub struct IdsIn<M, D> {
-    /// The function that gives the nodes in a message other ids.
-    pub message: fn(M, NameNode<'_>) -> M,
-    /// The function that gives the nodes in durable data other ids.
-    pub durable: fn(&D, NameNode<'_>) -> D,
-}
-
-/// The places of a protocol that has none.
-impl<M, D: Clone> Default for IdsIn<M, D> {
-    fn default() -> Self {
-        IdsIn { message: |message, _| message, durable: |durable, _| durable.clone() }
-    }
 }
 
 /// Returns the program's id of a process.

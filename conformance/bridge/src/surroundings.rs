@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::lockstep::{Outcome, lockstep};
 use crate::mapping::{
     Built, Counters, Durable, Events, ExpectedFacts, Mapping, More, OnInvalid, Process,
-    ProgramCore, Restarts, Sides, SpecTimer, Variants,
+    ProgramCore, Renaming, Restarts, Sides, SpecTimer, Variants,
 };
 use crate::program::{Program, Refusal};
 use crate::reduce::reduce;
@@ -133,9 +133,12 @@ pub fn long_run<T: Sides>(mapping: &Mapping<T>) -> Option<Mapping<T>> {
     let Mapping { program, settle, to_program, to_model, process, stable, facts, mut more, .. } =
         mapping.clone();
     let invalid = more.probes.invalid_messages.clone();
-    let raised = move |message| in_message(message, false, &mut { raise });
-    let read: Arc<dyn Fn(_, bool) -> _ + Send + Sync> =
-        Arc::new(move |message, sent| to_model(in_message(message, sent, &mut { lower }), sent));
+    let raised =
+        move |message| in_message(message, false, &mut Renaming::of_numbers(&mut { raise }));
+    let read: Arc<dyn Fn(_, bool) -> _ + Send + Sync> = Arc::new(move |message, sent| {
+        let message = in_message(message, sent, &mut Renaming::of_numbers(&mut { lower }));
+        to_model(message, sent)
+    });
     let like = Arc::clone(&read);
     // They are larger already.
     more.counters.from = &[];
@@ -167,7 +170,9 @@ pub fn long_run<T: Sides>(mapping: &Mapping<T>) -> Option<Mapping<T>> {
         to_program: Arc::new(move |message| to_program(message).map(raised)),
         to_model: read,
         process: Arc::new(move |node: &T::Program| -> Process<T> { rebase(node, process(node)) }),
-        stable: Arc::new(move |durable: &_| stable(&in_durable(durable, &mut { lower }))),
+        stable: Arc::new(move |durable: &_| {
+            stable(&in_durable(durable, &mut Renaming::of_numbers(&mut { lower })))
+        }),
         facts: Arc::new(move |of: &_| {
             let facts = facts(of)?;
             let raised = |epoch: Option<u64>| epoch.map(|epoch| epoch.saturating_add(epochs_by));

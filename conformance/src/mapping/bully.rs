@@ -1,6 +1,6 @@
 //! The bully: the recommended rules against the production core.
 
-use super::{Bound, Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, ProcessView, Waits};
+use super::{Bound, Durations, ExpectedFacts, Logs, Mapping, More, ProcessView, Waits};
 use super::{bounds_of, longer_than, node, process_id};
 use bellwether_bridge::program::Limits;
 use bellwether_bridge::{message_table, timer_table};
@@ -45,7 +45,7 @@ pub fn mapping() -> Mapping<Bully> {
                 bounds,
                 ..Durations::default()
             },
-            logs: Logs { ids: Some(IdsIn::default()), members: MAX_NODES, ..Logs::default() },
+            logs: Logs { any_ids: true, members: MAX_NODES, ..Logs::default() },
             ..More::default()
         },
     }

@@ -1,7 +1,7 @@
 //! The ring of Chang and Roberts: the recommended rules against the production core.
 
 use super::ring::{Messages, Script, config, lap_to_model, lap_to_program};
-use super::{IdsIn, Mapping, known, node_id, ring as common, strangers};
+use super::{Mapping, known, node_id, ring as common, strangers};
 use bellwether_bridge::message_table;
 use bellwether_core::protocol::chang_roberts as program;
 use bellwether_core::protocol::ring;
@@ -27,18 +27,18 @@ pub fn mapping() -> Mapping<ChangRoberts> {
             unacknowledged: program::ChangRoberts::unacknowledged,
             all: messages_among,
             strange,
-            ids: Some(IdsIn {
-                message: |message, name| match message {
-                    program::Message::Election(id) => program::Message::Election(name(id)),
-                    program::Message::Coordinator(id) => program::Message::Coordinator(name(id)),
-                    program::Message::Ack(ring::Lap::Election(id)) => {
-                        program::Message::Ack(ring::Lap::Election(name(id)))
+            rename: Some(|message, _, names| {
+                use program::Message as P;
+                match message {
+                    P::Election(id) => P::Election((names.node)(id)),
+                    P::Coordinator(id) => P::Coordinator((names.node)(id)),
+                    P::Ack(ring::Lap::Election(id)) => {
+                        P::Ack(ring::Lap::Election((names.node)(id)))
                     }
-                    program::Message::Ack(ring::Lap::Coordinator(id)) => {
-                        program::Message::Ack(ring::Lap::Coordinator(name(id)))
+                    P::Ack(ring::Lap::Coordinator(id)) => {
+                        P::Ack(ring::Lap::Coordinator((names.node)(id)))
                     }
-                },
-                ..IdsIn::default()
+                }
             }),
         },
     )

@@ -47,10 +47,10 @@ pub fn mapping() -> Mapping<Invitation> {
             rebase: Arc::new(rebase),
             counters: Counters {
                 began: |_, _| Some(program::Durable { groups: GROUPS }),
-                in_message: |message, _, rename| {
+                in_message: |message, _, names| {
                     use program::Message as P;
                     let mut all = |group: program::GroupNumber| program::GroupNumber {
-                        count: rename(0, group.count),
+                        count: (names.number)(0, group.count),
                         ..group
                     };
                     match message {
@@ -63,8 +63,8 @@ pub fn mapping() -> Mapping<Invitation> {
                         P::Here(group) => P::Here(all(group)),
                     }
                 },
-                in_durable: |durable, rename| program::Durable {
-                    groups: rename(0, durable.groups),
+                in_durable: |durable, names| program::Durable {
+                    groups: (names.number)(0, durable.groups),
                 },
                 from: &[GROUPS],
                 ..Counters::default()

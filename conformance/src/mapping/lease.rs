@@ -2,9 +2,9 @@
 //! which is that of the program or one of those that people run.
 
 use super::{
-    AWAY, Bound, Counters, Durations, Exchange, ExpectedFacts, IdsIn, Logs, Mapping, More,
-    OnInvalid, Probes, ProcessView, Rename, RequestNumber, Specification, TICK, Variants,
-    bounds_of, longer_than, node, node_id, process_id, shorter_than,
+    AWAY, Bound, Counters, Durations, Exchange, ExpectedFacts, Logs, Mapping, More, OnInvalid,
+    Probes, ProcessView, Renaming, RequestNumber, Specification, TICK, Variants, bounds_of,
+    longer_than, node, node_id, process_id, shorter_than,
 };
 use bellwether_bridge::program::Limits;
 use bellwether_bridge::{message_table, timer_table};
@@ -390,8 +390,8 @@ fn counters() -> Counters<spec::Lease, program::Message, program::Durable> {
         // Tokens have a byte in the specification.
         largest_epoch: u8::MAX.into(),
         in_message,
-        in_durable: |durable, rename| program::Durable {
-            started: narrow(rename(STARTED, durable.started.into())),
+        in_durable: |durable, names| program::Durable {
+            started: narrow((names.number)(STARTED, durable.started.into())),
         },
         lower,
         from: FROM,
@@ -401,21 +401,7 @@ fn counters() -> Counters<spec::Lease, program::Message, program::Durable> {
 }
 
 fn logs() -> Logs<spec::Lease, program::Message, program::Durable> {
-    Logs {
-        ids: Some(IdsIn {
-            message: |message, name| match message {
-                program::Message::Refused(of, holder) => {
-                    program::Message::Refused(of, holder.map(name))
-                }
-                other => other,
-            },
-            ..IdsIn::default()
-        }),
-        members: MAX_NODES,
-        contradicts,
-        exchange,
-        ..Logs::default()
-    }
+    Logs { any_ids: true, members: MAX_NODES, contradicts, exchange, ..Logs::default() }
 }
 
 /// How what becomes durable contradicts what was so before: the number of starts is one higher
@@ -431,21 +417,23 @@ fn contradicts(
 }
 
 /// What is called by a number is a client's own where it asks, and where it is answered.
-fn in_message(message: program::Message, sent: bool, rename: Rename<'_>) -> program::Message {
+fn in_message(message: program::Message, sent: bool, names: &mut Renaming<'_>) -> program::Message {
     use program::Message as P;
     let asks = matches!(message, P::Acquire(_) | P::Renew(..));
     let kinds = if asks == sent { [STARTED, REQUEST] } else { REPEATED };
     match message {
-        P::Acquire(of) => P::Acquire(renamed_request(of, kinds, rename)),
+        P::Acquire(of) => P::Acquire(renamed_request(of, kinds, names)),
         P::Renew(of, with) => {
-            P::Renew(renamed_request(of, kinds, rename), renamed_token(with, rename))
+            P::Renew(renamed_request(of, kinds, names), renamed_token(with, names))
         }
         P::Granted(of, with) => {
-            P::Granted(renamed_request(of, kinds, rename), renamed_token(with, rename))
+            P::Granted(renamed_request(of, kinds, names), renamed_token(with, names))
         }
-        P::Refused(of, holder) => P::Refused(renamed_request(of, kinds, rename), holder),
-        P::Write(with) => P::Write(renamed_token(with, rename)),
-        P::Release(with) => P::Release(renamed_token(with, rename)),
+        P::Refused(of, holder) => {
+            P::Refused(renamed_request(of, kinds, names), holder.map(names.node))
+        }
+        P::Write(with) => P::Write(renamed_token(with, names)),
+        P::Release(with) => P::Release(renamed_token(with, names)),
         P::Available => P::Available,
     }
 }
@@ -466,14 +454,14 @@ fn exchange(message: program::Message) -> Option<Exchange> {
 fn renamed_request(
     of: program::Request,
     [starts, requests]: [usize; 2],
-    rename: Rename<'_>,
+    names: &mut Renaming<'_>,
 ) -> program::Request {
-    let started = narrow(rename(starts, of.started.into()));
-    program::Request { started, number: narrow(rename(requests, of.number.into())) }
+    let started = narrow((names.number)(starts, of.started.into()));
+    program::Request { started, number: narrow((names.number)(requests, of.number.into())) }
 }
 
-fn renamed_token(of: program::Token, rename: Rename<'_>) -> program::Token {
-    program::Token::new(rename(TOKEN, of.get()))
+fn renamed_token(of: program::Token, names: &mut Renaming<'_>) -> program::Token {
+    program::Token::new((names.number)(TOKEN, of.get()))
 }
 
 fn lower(kind: usize, by: u64, process: &mut spec::Process, stable: &mut spec::Stable) -> u64 {

@@ -27,7 +27,7 @@ pub fn mapping() -> Mapping<ListRing> {
             unacknowledged: program::ListRing::unacknowledged,
             all: messages_among,
             strange,
-            ids: None,
+            rename: None,
         },
     )
 }

@@ -2,8 +2,8 @@
 //! against the same core, which is configured for it.
 
 use super::{
-    AWAY, Bound, Counters, Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, Probes,
-    ProcessView, Rename, Restart, Restarts, TICK, Variants, Waits, bounds_of, longer_than, node_id,
+    AWAY, Bound, Counters, Durations, ExpectedFacts, Logs, Mapping, More, Probes, ProcessView,
+    Renaming, Restart, Restarts, TICK, Variants, Waits, bounds_of, longer_than, node_id,
     process_id, shorter_than,
 };
 use bellwether_bridge::program::{Limits, Refusal};
@@ -665,26 +665,7 @@ fn counters() -> Counters<spec::Quorum, program::Message, program::Durable> {
 }
 
 fn logs() -> Logs<spec::Quorum, program::Message, program::Durable> {
-    Logs {
-        is_settled,
-        ids: Some(IdsIn {
-            message: |message, name| match message {
-                program::Message::Refuse(of, holder) => {
-                    program::Message::Refuse(of, holder.map(name))
-                }
-                program::Message::Yield(of, next) => program::Message::Yield(of, next.map(name)),
-                other => other,
-            },
-            durable: |durable, name| program::Durable {
-                granted_to: durable.granted_to.map(name),
-                met: durable.met.iter().map(|(&id, &birth)| (name(id), birth)).collect(),
-                ..durable.clone()
-            },
-        }),
-        members: MAX_NODES,
-        contradicts,
-        ..Logs::default()
-    }
+    Logs { is_settled, any_ids: true, members: MAX_NODES, contradicts, ..Logs::default() }
 }
 
 /// How what becomes durable contradicts what was so before: an epoch stays or grows, a vote stays
@@ -768,11 +749,13 @@ fn lists_contradict(
     }
 }
 
-fn in_durable(durable: &program::Durable, rename: Rename<'_>) -> program::Durable {
+fn in_durable(durable: &program::Durable, names: &mut Renaming<'_>) -> program::Durable {
     let mut durable = durable.clone();
-    durable.epoch = program::Epoch::new(rename(EPOCH, durable.epoch.number()));
+    durable.epoch = program::Epoch::new((names.number)(EPOCH, durable.epoch.number()));
+    durable.granted_to = durable.granted_to.map(names.node);
+    durable.met = durable.met.into_iter().map(|(id, birth)| ((names.node)(id), birth)).collect();
     if let Some(lists) = durable.lists.as_mut() {
-        lists.mark = in_mark(lists.mark, rename);
+        lists.mark = in_mark(lists.mark, names);
     }
     durable
 }
@@ -793,22 +776,22 @@ fn is_settled(durable: Option<&program::Durable>, config_epoch: Option<u64>) -> 
 }
 
 /// The first list has no leader's mark.
-fn in_mark(mark: program::Mark, rename: Rename<'_>) -> program::Mark {
+fn in_mark(mark: program::Mark, names: &mut Renaming<'_>) -> program::Mark {
     if mark == program::Mark::FIRST {
         return mark;
     }
-    program::Mark { epoch: program::Epoch::new(rename(EPOCH, mark.epoch.number())), ..mark }
+    program::Mark { epoch: program::Epoch::new((names.number)(EPOCH, mark.epoch.number())), ..mark }
 }
 
-fn in_message(message: program::Message, sent: bool, rename: Rename<'_>) -> program::Message {
+fn in_message(message: program::Message, sent: bool, names: &mut Renaming<'_>) -> program::Message {
     use program::Message as P;
     let round = match message {
-        P::Coordinator(_, round, _) => rename(if sent { ROUND } else { REPEATED }, round),
-        P::Ack(_, round, _) => rename(if sent { REPEATED } else { ROUND }, round),
+        P::Coordinator(_, round, _) => (names.number)(if sent { ROUND } else { REPEATED }, round),
+        P::Ack(_, round, _) => (names.number)(if sent { REPEATED } else { ROUND }, round),
         _ => 0,
     };
     if let P::Lists(lists) = message {
-        let mark = in_mark(lists.mark, rename);
+        let mark = in_mark(lists.mark, names);
         return P::Lists(Arc::new(program::Lists { mark, ..(*lists).clone() }));
     }
     let mark = match message {
@@ -816,8 +799,9 @@ fn in_message(message: program::Message, sent: bool, rename: Rename<'_>) -> prog
         P::Coordinator(.., mark) | P::Ack(.., mark) | P::Meet(.., mark) => mark,
         _ => program::Mark::FIRST,
     };
-    let mark = in_mark(mark, rename);
-    let mut epoch = |of: program::Epoch| program::Epoch::new(rename(EPOCH, of.number()));
+    let mark = in_mark(mark, names);
+    let node = names.node;
+    let mut epoch = |of: program::Epoch| program::Epoch::new((names.number)(EPOCH, of.number()));
     match message {
         P::Canvass(of, _) => P::Canvass(epoch(of), mark),
         P::Support(of) => P::Support(epoch(of)),
@@ -826,9 +810,9 @@ fn in_message(message: program::Message, sent: bool, rename: Rename<'_>) -> prog
         P::Grant(of, birth) => P::Grant(epoch(of), birth),
         P::Coordinator(of, ..) => P::Coordinator(epoch(of), round, mark),
         P::Ack(of, ..) => P::Ack(epoch(of), round, mark),
-        P::Refuse(of, holder) => P::Refuse(epoch(of), holder),
+        P::Refuse(of, holder) => P::Refuse(epoch(of), holder.map(node)),
         P::Challenge(of, _) => P::Challenge(epoch(of), mark),
-        P::Yield(of, next) => P::Yield(epoch(of), next),
+        P::Yield(of, next) => P::Yield(epoch(of), next.map(node)),
         P::Entrust(of) => P::Entrust(epoch(of)),
         P::Invite(of) => P::Invite(epoch(of)),
         P::Lists(lists) => P::Lists(lists),

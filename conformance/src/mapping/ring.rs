@@ -12,8 +12,8 @@
 //! A node remembers nothing besides these.
 
 use super::{
-    Bound, Durations, IdsIn, Logs, Mapping, More, OnInvalid, Probes, bounds_of, facts_among_equals,
-    known, longer_than, node, node_id, process_id, unkept,
+    Bound, Counters, Durations, Logs, Mapping, More, OnInvalid, Probes, Renaming, bounds_of,
+    facts_among_equals, known, longer_than, node, node_id, process_id, unkept,
 };
 use bellwether_bridge::program::Limits;
 use bellwether_bridge::timer_table;
@@ -31,6 +31,9 @@ pub(super) type Script<M> = Vec<(Duration, Input<M>)>;
 /// Messages that are not acknowledged, each with the member that should.
 type Kept<M> = [(NodeId, M)];
 
+/// A function that renames what stands in a message.
+type Rename<M> = fn(M, bool, &mut Renaming<'_>) -> M;
+
 /// The messages of one protocol on a ring.
 pub(super) struct Messages<S: Specification, C: Core> {
     pub(super) settle: fn(NodeId, &Members) -> Script<C::Message>,
@@ -40,7 +43,8 @@ pub(super) struct Messages<S: Specification, C: Core> {
     pub(super) all: fn(usize) -> Vec<S::Message>,
     /// The messages about nodes that are no members.
     pub(super) strange: fn(&Members) -> Vec<C::Message>,
-    pub(super) ids: Option<IdsIn<C::Message, C::Durable>>,
+    /// The function that renames the nodes of a message, if it reaches each.
+    pub(super) rename: Option<Rename<C::Message>>,
 }
 
 /// The mapping of a protocol on a ring by these rules.
@@ -51,7 +55,7 @@ where
     C: Core<Config = Config, Durable = Nothing, Timer = ring::Timer>,
     C::Message: Copy,
 {
-    let Messages { settle, to_program, to_model, unacknowledged, all, strange, ids } = messages;
+    let Messages { settle, to_program, to_model, unacknowledged, all, strange, rename } = messages;
     let unknown = OnInvalid::Ignored("unknown_id");
     Mapping {
         rules,
@@ -79,7 +83,11 @@ where
                 }),
                 ..Probes::default()
             },
-            logs: Logs { ids, ..Logs::default() },
+            counters: Counters {
+                in_message: rename.unwrap_or(|message, _, _| message),
+                ..Counters::default()
+            },
+            logs: Logs { any_ids: rename.is_some(), ..Logs::default() },
             ..More::default()
         },
     }

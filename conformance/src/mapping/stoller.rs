@@ -1,7 +1,7 @@
 //! Stoller's election: the recommended rules against the production core.
 
 use super::{
-    Bound, Counters, Durations, Events, IdsIn, Logs, Mapping, More, OnInvalid, Probes, bounds_of,
+    Bound, Counters, Durations, Events, Logs, Mapping, More, OnInvalid, Probes, bounds_of,
 };
 use super::{facts_among_equals, known, longer_than, node, node_id, process_id, small, strangers};
 use bellwether_bridge::message_table;
@@ -54,27 +54,19 @@ pub fn mapping() -> Mapping<Stoller> {
             rebase: Arc::new(rebase),
             counters: Counters {
                 began: |_, _| Some(STARTS),
-                in_message: |message, _, rename| {
+                in_message: |message, _, names| {
                     about(message, |t| program::Elid {
-                        incarnation: rename(0, t.incarnation),
-                        counter: rename(1, t.counter),
-                        ..t
+                        incarnation: (names.number)(0, t.incarnation),
+                        counter: (names.number)(1, t.counter),
+                        owner: (names.node)(t.owner),
                     })
                 },
-                in_durable: |&durable, rename| rename(0, durable),
+                in_durable: |&durable, names| (names.number)(0, durable),
                 from: &[STARTS, 0],
                 ..Counters::default()
             },
             probes: Probes { invalid_messages: Arc::new(invalid_messages), ..Probes::default() },
-            logs: Logs {
-                ids: Some(IdsIn {
-                    message: |message, name| {
-                        about(message, |t| program::Elid { owner: name(t.owner), ..t })
-                    },
-                    ..IdsIn::default()
-                }),
-                ..Logs::default()
-            },
+            logs: Logs { any_ids: true, ..Logs::default() },
             ..More::default()
         },
     }

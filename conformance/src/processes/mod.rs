@@ -51,7 +51,7 @@ pub fn run(request: &Request<'_>) -> io::Result<Done> {
     let Request { protocol, nodes, folder, .. } = *request;
     let cluster = Cluster::new(program, protocol, nodes, folder, &mut network)?;
     let mut run = Run { cluster, network, chance: Chance(1), done: Done::default() };
-    for at in 0..run.cluster.count() {
+    for at in 0..run.cluster.nodes.len() {
         run.start(at)?;
     }
     let until = Instant::now() + request.time;
@@ -89,8 +89,8 @@ impl Run {
     fn stretch(&mut self, goes_on: &dyn Fn() -> bool) -> io::Result<()> {
         let calm = LONGEST / 2 + self.chance.below(LONGEST / 2);
         self.pass(Weather::Calm, calm, goes_on)?;
-        let at = self.chance.place(self.cluster.count());
-        self.kill(at)?;
+        let at = self.chance.place(self.cluster.nodes.len());
+        self.done.kills += u64::from(self.cluster.kill(at)?);
         for round in 0..4 {
             if round == 2 {
                 self.start(at)?;
@@ -105,7 +105,7 @@ impl Run {
         match self.chance.below(6) {
             0 => Weather::Calm,
             1 => Weather::Still,
-            2 | 3 => Weather::Apart(self.chance.place(self.cluster.count())),
+            2 | 3 => Weather::Apart(self.chance.place(self.cluster.nodes.len())),
             _ => Weather::Slow(1 + self.chance.below(MOST)),
         }
     }
@@ -137,11 +137,6 @@ impl Run {
     fn start(&mut self, at: usize) -> io::Result<()> {
         self.done.starts += 1;
         self.cluster.start(at)
-    }
-
-    fn kill(&mut self, at: usize) -> io::Result<()> {
-        self.done.kills += u64::from(self.cluster.is_up(at));
-        self.cluster.kill(at)
     }
 }
 
@@ -230,14 +225,6 @@ impl Cluster {
         Ok(Self { program, nodes })
     }
 
-    fn count(&self) -> usize {
-        self.nodes.len()
-    }
-
-    fn is_up(&self, at: usize) -> bool {
-        self.nodes[at].process.is_some()
-    }
-
     /// Starts a node, for the first time or again.
     fn start(&mut self, at: usize) -> io::Result<()> {
         let Daemon { folder, process } = &mut self.nodes[at];
@@ -260,13 +247,12 @@ impl Cluster {
         Ok(())
     }
 
-    /// Kills a node: it has no time for a last word.
-    fn kill(&mut self, at: usize) -> io::Result<()> {
-        if let Some(mut child) = self.nodes[at].process.take() {
-            child.kill()?;
-            child.wait()?;
-        }
-        Ok(())
+    /// Kills a node: it has no time for a last word. Returns whether it was up.
+    fn kill(&mut self, at: usize) -> io::Result<bool> {
+        let Some(mut child) = self.nodes[at].process.take() else { return Ok(false) };
+        child.kill()?;
+        child.wait()?;
+        Ok(true)
     }
 
     /// Looks whether a node has ended that was not killed.

@@ -28,22 +28,16 @@ pub(super) struct Network {
 
 #[derive(Default)]
 struct Shared {
-    waiting: Mutex<Waiting>,
+    /// The messages that wait, in the order in which they came.
+    waiting: Mutex<Vec<Message>>,
     over: AtomicBool,
-}
-
-/// The messages that wait, in the order in which they came.
-#[derive(Default)]
-struct Waiting {
-    messages: Vec<Message>,
-    connections: u64,
 }
 
 /// A message that waits.
 struct Message {
     link: Link,
-    connection: u64,
     frame: Vec<u8>,
+    /// Its connection.
     to: Arc<Mutex<TcpStream>>,
 }
 
@@ -78,10 +72,10 @@ impl Network {
     pub(super) fn deliver_all(&self, but: Option<usize>) -> u64 {
         let is_of = |node: u16| but.is_some_and(|at| usize::from(node) == at + 1);
         let mut waiting = self.shared.waiting();
-        let all = std::mem::take(&mut waiting.messages);
+        let all = std::mem::take(&mut *waiting);
         let (kept, due): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|message| is_of(message.link.0) || is_of(message.link.1));
-        waiting.messages = kept;
+        *waiting = kept;
         drop(waiting);
         due.iter().for_each(Message::deliver);
         due.len() as u64
@@ -90,12 +84,12 @@ impl Network {
     /// Takes out the first message of one link; which one, is up to `choice`.
     fn take(&self, choice: usize) -> Option<Message> {
         let mut waiting = self.shared.waiting();
-        let mut links: Vec<Link> = waiting.messages.iter().map(|message| message.link).collect();
+        let mut links: Vec<Link> = waiting.iter().map(|message| message.link).collect();
         links.sort_unstable();
         links.dedup();
         let link = *links.get(choice.checked_rem(links.len())?)?;
-        let first = waiting.messages.iter().position(|message| message.link == link)?;
-        Some(waiting.messages.remove(first))
+        let first = waiting.iter().position(|message| message.link == link)?;
+        Some(waiting.remove(first))
     }
 
     /// Lets the first message of one link through. Returns whether there was one.
@@ -127,7 +121,7 @@ impl Message {
 }
 
 impl Shared {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Message>> {
         lock(&self.waiting)
     }
 
@@ -135,11 +129,6 @@ impl Shared {
     fn connect(self: &Arc<Self>, link: Link, near: TcpStream, far: TcpStream) -> io::Result<()> {
         near.set_nodelay(true)?;
         far.set_nodelay(true)?;
-        let connection = {
-            let mut waiting = self.waiting();
-            waiting.connections += 1;
-            waiting.connections
-        };
         let (mut answers, mut back) = (far.try_clone()?, near.try_clone()?);
         thread::Builder::new().name("answers".to_owned()).spawn(move || {
             let _ = io::copy(&mut answers, &mut back);
@@ -149,9 +138,9 @@ impl Shared {
         let shared = Arc::clone(self);
         thread::Builder::new().name("says".to_owned()).spawn(move || {
             let far = Arc::new(Mutex::new(far));
-            let _ = shared.forward(link, connection, &near, &far);
+            let _ = shared.forward(link, &near, &far);
             // What was not let through before one side ended never arrives.
-            shared.waiting().messages.retain(|one| one.connection != connection);
+            shared.waiting().retain(|one| !Arc::ptr_eq(&one.to, &far));
             let _ = near.shutdown(Shutdown::Both);
             let _ = lock(&far).shutdown(Shutdown::Both);
         })?;
@@ -162,7 +151,6 @@ impl Shared {
     fn forward(
         &self,
         link: Link,
-        connection: u64,
         mut near: &TcpStream,
         far: &Arc<Mutex<TcpStream>>,
     ) -> io::Result<()> {
@@ -171,7 +159,7 @@ impl Shared {
             let is_message = frame.get(4).is_some_and(|kind| MESSAGES.contains(kind));
             if number >= BEFORE && is_message {
                 let to = Arc::clone(far);
-                self.waiting().messages.push(Message { link, connection, frame, to });
+                self.waiting().push(Message { link, frame, to });
             } else {
                 lock(far).write_all(&frame)?;
             }

@@ -1,10 +1,8 @@
 //! Mistakes of the people who look after a store, in the words of each store.
 
-use std::process::Command;
-
 use rusqlite::Connection;
 
-use crate::process::command;
+use crate::process::{command, said};
 use crate::servers::{Server, Store, ask, postgres, tell};
 use crate::wait::LIMIT;
 
@@ -114,11 +112,4 @@ fn etcdctl(port: u16, words: &[&str]) -> anyhow::Result<String> {
     let mut etcdctl = command("etcdctl");
     etcdctl.env("ETCDCTL_API", "3").arg(format!("--endpoints=127.0.0.1:{port}"));
     said(etcdctl.args(words))
-}
-
-/// Returns what a program says that succeeds.
-fn said(command: &mut Command) -> anyhow::Result<String> {
-    let output = command.output()?;
-    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -9,6 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use rustix::process::{Pid, kill_process};
 use tempfile::TempDir;
 
@@ -48,6 +49,14 @@ pub fn quiet(program: impl AsRef<OsStr>) -> Command {
     let mut command = command(program);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
+}
+
+/// Runs a program that must succeed to its end. Returns what it says, without space around.
+pub fn said(command: &mut Command) -> anyhow::Result<String> {
+    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+    let [said, wrong] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    anyhow::ensure!(output.status.success(), "{command:?}: {}", wrong.trim());
+    Ok(said.trim().to_owned())
 }
 
 /// A running process, killed when this is dropped.

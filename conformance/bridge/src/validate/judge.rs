@@ -7,6 +7,7 @@ mod checks;
 mod timers;
 
 use super::kept::{Begins, Kept};
+use super::names::Names;
 use super::numbers::Numbers;
 use super::words::{StepOf, Vocabulary};
 use crate::compare::{Expected, ExpectedReport, fields};
@@ -14,7 +15,7 @@ use crate::coverage::kind_of;
 use crate::divergence::{Difference, Guard};
 use crate::guards::{self, Case, was};
 use crate::mapping::{
-    Process, ProgramCore, Sides, SpecEvent, SpecMessage, SpecTimer, Stable, process_id,
+    Process, ProgramCore, Renaming, Sides, SpecEvent, SpecMessage, SpecTimer, Stable, process_id,
     process_request,
 };
 use crate::node::{Group, NodeView};
@@ -83,6 +84,8 @@ struct Told {
 pub(super) struct Judge<'a, T: Sides, V: Vocabulary<T>> {
     group: &'a Group<'a, T>,
     id: Id,
+    /// What the specification calls the members of its list.
+    pub(super) names: Names,
     pub(super) view: NodeView<T::Spec>,
     /// Why it is not judged now.
     pub(super) doubt: Option<Doubt>,
@@ -134,6 +137,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         Judge {
             group,
             id,
+            names: Names::new(&start.members),
             view: NodeView::down(),
             doubt: None,
             numbers: Numbers::new(group.mapping),
@@ -162,10 +166,10 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         }
     }
 
-    /// The node is a member of another group from now on, and so are those that it names.
-    pub(super) fn regroup(&mut self, group: &'a Group<'a, T>, id: Id) {
-        (self.group, self.id) = (group, id);
-        // What is durable has other names from here on.
+    /// The node is a member of another group from now on, with these names.
+    pub(super) fn regroup(&mut self, group: &'a Group<'a, T>, id: Id, names: Names) {
+        (self.group, self.id, self.names) = (group, id, names);
+        // Among other members, its state may be any.
         self.kept = Kept::new(None);
         self.kept.known = false;
     }
@@ -372,9 +376,12 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
     /// What is durable as the specification has it.
     fn read(&mut self, durable: Option<&V::Durable>) -> Option<Stable<T>> {
         let Some(durable) = durable else { return Some(Stable::<T>::default()) };
-        let (mapping, numbers) = (self.group.mapping, &mut self.numbers);
-        let mut rename = |kind, number| numbers.rename(kind, number);
-        V::stable(mapping, durable, &self.stables, &mut rename).ok()
+        let numbers = &mut self.numbers;
+        let names = &mut Renaming {
+            number: &mut |kind, number| numbers.rename(kind, number),
+            node: &|node| self.names.name(node),
+        };
+        V::stable(self.group.mapping, durable, &self.stables, names).ok()
     }
 
     /// Whether it boots with what cannot be: what is in no line came after all that is.
@@ -513,9 +520,12 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
                 let cause = match member {
                     Some(from) if from == self.id => "own_id",
                     Some(from) => {
-                        let (mapping, numbers) = (self.group.mapping, &mut self.numbers);
-                        let mut rename = |kind, number| numbers.rename(kind, number);
-                        let message = V::message(mapping, message.clone(), false, &mut rename);
+                        let numbers = &mut self.numbers;
+                        let names = &mut Renaming {
+                            number: &mut |kind, number| numbers.rename(kind, number),
+                            node: &|node| self.names.name(node),
+                        };
+                        let message = V::message(self.group.mapping, message.clone(), false, names);
                         let event = SpecEvent::Receive { from, message };
                         return Ok(Some((Some(event), none)));
                     }
@@ -579,7 +589,10 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         let (mapping, numbers) = (self.group.mapping, &mut self.numbers);
         self.sent.clear();
         self.written.clear();
-        let mut rename = |kind, number| numbers.rename(kind, number);
+        let names = &mut Renaming {
+            number: &mut |kind, number| numbers.rename(kind, number),
+            node: &|node| self.names.name(node),
+        };
         for out in &step.out {
             match out {
                 Out::Persist(durable) => {
@@ -588,10 +601,10 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
                         _ => None,
                     });
                     let known: Vec<_> = known.chain([self.view.stable]).collect();
-                    self.written.push(V::stable(mapping, durable, &known, &mut rename));
+                    self.written.push(V::stable(mapping, durable, &known, names));
                 }
                 Out::Send(Sent { to, message, .. }) => {
-                    self.sent.push((*to, V::message(mapping, message.clone(), true, &mut rename)));
+                    self.sent.push((*to, V::message(mapping, message.clone(), true, names)));
                 }
                 Out::Role { .. } | Out::Ignored { .. } | Out::Rival(_) => {}
             }

@@ -301,7 +301,7 @@ fn of_protocol<T: Sides>(mapping: &Mapping<T>, start: &mut Start) -> Result<(), 
     if count > most {
         return Err(format!("{count} members: logs of at most {most} can be judged"));
     }
-    let names_ids = mapping.more.logs.ids.is_none() || start.vocabulary.as_deref() == Some("model");
+    let names_ids = !mapping.more.logs.any_ids || start.vocabulary.as_deref() == Some("model");
     if names_ids && !are_plain(members) {
         let members = listed(members);
         return Err(format!(

@@ -2,7 +2,7 @@
 //! on, in the same order. Protocols ask only which id is higher.
 
 use super::words::{StepOf, Vocabulary};
-use crate::mapping::{Mapping, Sides, node_id};
+use crate::mapping::{Sides, node_id};
 use bellwether_core::protocol::{NodeId, Request};
 use bellwether_core::trace::{After, Happened, Out, Received, Sent, Step};
 use bellwether_engine::protocol::{Id, MAX_NODES};
@@ -36,8 +36,10 @@ impl Names {
         self.members.get(usize::from(name.get()) - 1).copied()
     }
 
-    fn name(&self, node: NodeId) -> NodeId {
+    /// The name of a node.
+    pub(super) fn name(&self, node: NodeId) -> NodeId {
         match self.id(node) {
+            _ if self.plain => node,
             Some(id) => node_id(id),
             None => NodeId::new(node.get().saturating_add(STRANGE)).unwrap_or(node),
         }
@@ -52,22 +54,9 @@ impl Names {
         self.members.iter().map(words).collect()
     }
 
-    /// A message with these names in it.
-    pub(super) fn message<T: Sides, V: Vocabulary<T>>(
-        &self,
-        mapping: &Mapping<T>,
-        message: V::Message,
-    ) -> V::Message {
-        if self.plain {
-            return message;
-        }
-        V::message_among(mapping, message, &|node| self.name(node))
-    }
-
-    /// A step with these names in it.
+    /// A step with these names around its messages and its durable data, which keep their ids.
     pub(super) fn step<'s, T: Sides, V: Vocabulary<T>>(
         &self,
-        mapping: &Mapping<T>,
         step: &'s StepOf<T, V>,
     ) -> Cow<'s, StepOf<T, V>> {
         if self.plain {
@@ -75,15 +64,10 @@ impl Names {
         }
         let name = |node: NodeId| self.name(node);
         let happened = match &step.happened {
-            Happened::Boot(durable) => Happened::Boot(
-                durable.as_ref().map(|durable| V::durable_among(mapping, durable, &name)),
-            ),
-            Happened::Receive(received) => Happened::Receive(Received {
-                from: name(received.from),
-                message: V::message_among(mapping, received.message.clone(), &name),
-                ..received.clone()
-            }),
-            Happened::Expire(timer) => Happened::Expire(timer.clone()),
+            Happened::Boot(_) | Happened::Expire(_) => step.happened.clone(),
+            Happened::Receive(received) => {
+                Happened::Receive(Received { from: name(received.from), ..received.clone() })
+            }
             Happened::Suspect(node) => Happened::Suspect(name(*node)),
             Happened::Request(request) => Happened::Request(match request {
                 Request::Yield(next) => Request::Yield(next.map(name)),
@@ -95,12 +79,8 @@ impl Names {
             }),
         };
         let out = step.out.iter().map(|out| match out {
-            Out::Persist(durable) => Out::Persist(V::durable_among(mapping, durable, &name)),
-            Out::Send(sent) => Out::Send(Sent {
-                to: name(sent.to),
-                message: V::message_among(mapping, sent.message.clone(), &name),
-                ..sent.clone()
-            }),
+            Out::Persist(_) => out.clone(),
+            Out::Send(sent) => Out::Send(Sent { to: name(sent.to), ..sent.clone() }),
             Out::Role { from, to, leader, reason } => {
                 Out::Role { from: *from, to: *to, leader: leader.map(name), reason: reason.clone() }
             }

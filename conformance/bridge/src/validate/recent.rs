@@ -1,7 +1,8 @@
 //! The last steps of all nodes, from which the diagram of a rejection is drawn.
 
 use super::words::Vocabulary;
-use crate::mapping::{Mapping, Sides, SpecMessage, SpecTimer};
+use crate::mapping::{Mapping, Renaming, Sides, SpecMessage, SpecTimer};
+use bellwether_core::protocol::NodeId;
 use bellwether_engine::protocol::{Id, Protocol as Specification, Timers, variant_name};
 use bellwether_engine::trace::{
     DOWN, Event, FORMAT, Flight, Header, Lifeline, Noted, Sent, Step, Trace, plain,
@@ -45,6 +46,9 @@ pub(super) struct Recent<T, L> {
     pub(super) after: Face,
 }
 
+/// What a process calls a node.
+pub(super) type NamesOf<'a> = &'a dyn Fn(Id, NodeId) -> NodeId;
+
 /// The last steps.
 pub(super) struct Recents<T: Sides, V: Vocabulary<T>> {
     /// What each node was before them.
@@ -57,23 +61,17 @@ impl<T: Sides, V: Vocabulary<T>> Recents<T, V> {
         Recents { before: vec![Face::DOWN; nodes], steps: VecDeque::with_capacity(MOST) }
     }
 
-    pub(super) fn add(
-        &mut self,
-        id: Id,
-        what: What<SpecTimer<T>, V::Message>,
-        after: Face,
-        sent: Vec<(Id, V::Message, u32)>,
-    ) {
+    pub(super) fn add(&mut self, step: Recent<SpecTimer<T>, V::Message>) {
         if self.steps.len() == MOST
             && let Some(step) = self.steps.pop_front()
         {
             self.before[step.id.index()] = step.after;
         }
-        self.steps.push_back(Recent { id, what, sent, after });
+        self.steps.push_back(step);
     }
 
-    /// The last `count` steps as a trace.
-    pub(super) fn trace(&self, mapping: &Mapping<T>, count: usize) -> Trace {
+    /// The last `count` steps as a trace, in which each process calls nodes by these names.
+    pub(super) fn trace(&self, mapping: &Mapping<T>, count: usize, names: NamesOf<'_>) -> Trace {
         let mut before = self.before.clone();
         let skipped = self.steps.len().saturating_sub(count);
         for step in self.steps.iter().take(skipped) {
@@ -91,7 +89,7 @@ impl<T: Sides, V: Vocabulary<T>> Recents<T, V> {
             in_flight: Vec::new(),
         };
         let steps = self.steps.iter().skip(skipped).zip(1..);
-        let steps = steps.map(|(step, seq)| self.step(mapping, step, seq)).collect();
+        let steps = steps.map(|(step, seq)| self.step(mapping, step, seq, names)).collect();
         Trace { header, steps, noted: Noted::default() }
     }
 
@@ -100,9 +98,12 @@ impl<T: Sides, V: Vocabulary<T>> Recents<T, V> {
         mapping: &Mapping<T>,
         step: &Recent<SpecTimer<T>, V::Message>,
         seq: usize,
+        names: NamesOf<'_>,
     ) -> Step {
         let message = |message: V::Message, sent| -> SpecMessage<T> {
-            V::message(mapping, message, sent, &mut |_, number| number)
+            let node = |node| names(step.id, node);
+            let names = &mut Renaming { number: &mut |_, number| number, node: &node };
+            V::message(mapping, message, sent, names)
         };
         let flight = |from, to, id: u32, message: SpecMessage<T>| {
             let message = serde_json::to_value(message).unwrap_or_default();

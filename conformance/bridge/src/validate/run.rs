@@ -5,12 +5,12 @@ use super::judge::{Differs, Judge};
 use super::letters::{Letter, Letters, MISSING, Origin};
 use super::lines::Lines;
 use super::names::Names;
-use super::recent::{Face, Recents, What};
+use super::recent::{Face, Recent, Recents, What};
 use super::words::{StepOf, Vocabulary};
 use super::{Options, Outcome, Summary, Watch, all_members, starts_again};
 use crate::divergence::{Difference, Divergence, LogLine};
 use crate::error::Malformed;
-use crate::mapping::{Mapping, Sides};
+use crate::mapping::{Mapping, Renaming, Sides};
 use crate::node::Group;
 use crate::suite::{Kinds, met};
 use bellwether_core::protocol::{NodeId, Role};
@@ -49,8 +49,6 @@ struct Source<'a, T: Sides, V: Vocabulary<T>> {
     judge: Judge<'a, T, V>,
     /// The place of the node among all.
     at: usize,
-    /// What the specification calls the members of its list.
-    names: Names,
     start: Start,
     /// What services that are no nodes have answered it.
     answers: Answers,
@@ -138,7 +136,6 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
                 lines,
                 judge,
                 at,
-                names,
                 kept_of: start.incarnation,
                 start,
                 answers: Answers::default(),
@@ -337,7 +334,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
 
     /// The place of the member that a node calls by this name.
     fn place_of(&self, at: usize, name: NodeId) -> Option<usize> {
-        self.place(self.sources[at].names.original(name)?)
+        self.place(self.sources[at].judge.names.original(name)?)
     }
 
     fn judge(&mut self, at: usize, line: Line<V::Durable, V::Message>) -> Result<(), Stop> {
@@ -387,13 +384,13 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         let is_in_another = start.members != source.start.members;
         let had_state = source.judge.kept.latest().is_some();
         if is_in_another {
-            source.names = Names::new(&start.members);
+            let names = Names::new(&start.members);
             let group = self.groups.get(start.members.len()).and_then(Option::as_ref);
-            let (Some(group), Some(id)) = (group, source.names.id(start.node)) else {
+            let (Some(group), Some(id)) = (group, names.id(start.node)) else {
                 let count = start.members.len();
                 return Err(source.lines.wrong(format!("no group of {count} can be judged")));
             };
-            source.judge.regroup(group, id);
+            source.judge.regroup(group, id, names);
         }
         source.answers.start();
         source.incarnations.push(start.incarnation);
@@ -402,7 +399,8 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         self.summary.incarnations += 1;
         source.start = start;
         let id = Id::at(source.at);
-        self.recents.add(id, What::Crash, Face::DOWN, Vec::new());
+        let sent = Vec::new();
+        self.recents.add(Recent { id, what: What::Crash, sent, after: Face::DOWN });
         if is_in_another && had_state {
             self.count(REGROUPED, 1);
         }
@@ -413,8 +411,8 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         self.arrived = None;
         let letter = self.receive(at, step)?;
         let boots = matches!(step.happened, Happened::Boot(_));
-        let Source { names, judge, .. } = &mut self.sources[at];
-        let named = names.step::<T, V>(self.mapping, step);
+        let judge = &mut self.sources[at].judge;
+        let named = judge.names.step::<T, V>(step);
         let judged = judge.step(&named, time);
         self.grow(at, step)?;
         let sent = self.send(at, step);
@@ -680,12 +678,12 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
             .filter_map(|((to, message), serial)| Some((Id::at(to?), message, serial)))
             .collect();
         let id = Id::at(source.at);
-        self.recents.add(id, what, after, sent);
+        self.recents.add(Recent { id, what, sent, after });
     }
 
     /// The line that was read last in a log is rejected.
     fn reject(&self, at: usize, happened: String, differs: Differs) -> Box<Divergence> {
-        let Source { lines, names, .. } = &self.sources[at];
+        let Source { lines, judge, .. } = &self.sources[at];
         let depends = self.arrived.map(|(from, id, line)| {
             let sender = self.sources.iter().find(|source| source.at == from);
             let log = sender.map_or("?", |source| source.lines.name());
@@ -693,9 +691,12 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
             format!("message {id} of node {node}: line {line} of {log}")
         });
         let Differs { found, before, would, guards } = differs;
-        let before = before + &names.words();
+        let before = before + &judge.names.words();
         let line = LogLine { log: lines.name().to_owned(), line: lines.line() };
-        let last = self.recents.trace(self.mapping, STEPS);
+        let last = self.recents.trace(self.mapping, STEPS, &|id, node| {
+            let source = self.sources.iter().find(|source| source.at == id.index());
+            source.map_or(node, |source| source.judge.names.name(node))
+        });
         Box::new(Divergence {
             happened,
             before: before.trim_start_matches("; ").to_owned(),
@@ -726,8 +727,10 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
 
     /// A message that a node gets, as diagrams have it.
     fn label(&self, at: usize, message: V::Message) -> String {
-        let message = self.sources[at].names.message::<T, V>(self.mapping, message);
-        label_of(&V::message(self.mapping, message, false, &mut |_, number| number))
+        let names = &self.sources[at].judge.names;
+        let node = |node| names.name(node);
+        let names = &mut Renaming { number: &mut |_, number| number, node: &node };
+        label_of(&V::message(self.mapping, message, false, names))
     }
 
     /// No log can be read on. Whether one waits for a message of a start of which no line was

@@ -2,8 +2,7 @@
 //! program in another language writes.
 
 use crate::mapping::{
-    Durable, Exchange, Mapping, NameNode, ProgramMessage, Rename, Sides, SpecMessage, SpecTimer,
-    Stable,
+    Durable, Exchange, Mapping, ProgramMessage, Renaming, Sides, SpecMessage, SpecTimer, Stable,
 };
 use crate::program::Program;
 use bellwether_core::trace::{Start, Step};
@@ -31,7 +30,7 @@ pub(super) trait Vocabulary<T: Sides> {
         mapping: &Mapping<T>,
         message: Self::Message,
         sent: bool,
-        rename: Rename<'_>,
+        names: &mut Renaming<'_>,
     ) -> SpecMessage<T>;
 
     /// What a message between a node and a service says of requests and grants.
@@ -42,7 +41,7 @@ pub(super) trait Vocabulary<T: Sides> {
         mapping: &Mapping<T>,
         durable: &Self::Durable,
         known: &[Stable<T>],
-        rename: Rename<'_>,
+        names: &mut Renaming<'_>,
     ) -> Result<Stable<T>, String>;
 
     /// The numbers in what is durable, by their kinds.
@@ -59,16 +58,6 @@ pub(super) trait Vocabulary<T: Sides> {
         _now: &Self::Durable,
     ) -> Option<String> {
         None
-    }
-
-    /// A message in which nodes have other ids.
-    fn message_among(_: &Mapping<T>, message: Self::Message, _: NameNode<'_>) -> Self::Message {
-        message
-    }
-
-    /// What is durable, with other ids.
-    fn durable_among(_: &Mapping<T>, durable: &Self::Durable, _: NameNode<'_>) -> Self::Durable {
-        durable.clone()
     }
 
     /// Whether a node that begins with this, in the list of members with this number, is judged as
@@ -94,9 +83,9 @@ impl<T: Sides> Vocabulary<T> for OfProgram {
         mapping: &Mapping<T>,
         message: ProgramMessage<T>,
         sent: bool,
-        rename: Rename<'_>,
+        names: &mut Renaming<'_>,
     ) -> SpecMessage<T> {
-        (mapping.to_model)((mapping.more.counters.in_message)(message, sent, rename), sent)
+        (mapping.to_model)((mapping.more.counters.in_message)(message, sent, names), sent)
     }
 
     fn exchange(mapping: &Mapping<T>, message: ProgramMessage<T>) -> Option<Exchange> {
@@ -107,17 +96,18 @@ impl<T: Sides> Vocabulary<T> for OfProgram {
         mapping: &Mapping<T>,
         durable: &Durable<T>,
         _: &[Stable<T>],
-        rename: Rename<'_>,
+        names: &mut Renaming<'_>,
     ) -> Result<Stable<T>, String> {
-        Ok((mapping.stable)(&(mapping.more.counters.in_durable)(durable, rename)))
+        Ok((mapping.stable)(&(mapping.more.counters.in_durable)(durable, names)))
     }
 
     fn numbers(mapping: &Mapping<T>, durable: &Durable<T>) -> Vec<(usize, u64)> {
         let mut all = Vec::new();
-        (mapping.more.counters.in_durable)(durable, &mut |kind, number| {
+        let mut noted = |kind, number| {
             all.push((kind, number));
             number
-        });
+        };
+        (mapping.more.counters.in_durable)(durable, &mut Renaming::of_numbers(&mut noted));
         all
     }
 
@@ -128,24 +118,6 @@ impl<T: Sides> Vocabulary<T> for OfProgram {
         now: &Durable<T>,
     ) -> Option<String> {
         (mapping.more.logs.contradicts)(starts, before, now)
-    }
-
-    fn message_among(
-        mapping: &Mapping<T>,
-        message: ProgramMessage<T>,
-        name: NameNode<'_>,
-    ) -> ProgramMessage<T> {
-        match &mapping.more.logs.ids {
-            Some(ids) => (ids.message)(message, name),
-            None => message,
-        }
-    }
-
-    fn durable_among(mapping: &Mapping<T>, durable: &Durable<T>, name: NameNode<'_>) -> Durable<T> {
-        match &mapping.more.logs.ids {
-            Some(ids) => (ids.durable)(durable, name),
-            None => durable.clone(),
-        }
     }
 
     fn is_settled(
@@ -171,7 +143,12 @@ impl<T: Sides> Vocabulary<T> for OfModel {
         T::Spec::TIMERS.iter().map(|row| row.timer).find(|timer| plain(timer) == name)
     }
 
-    fn message(_: &Mapping<T>, message: SpecMessage<T>, _: bool, _: Rename<'_>) -> SpecMessage<T> {
+    fn message(
+        _: &Mapping<T>,
+        message: SpecMessage<T>,
+        _: bool,
+        _: &mut Renaming<'_>,
+    ) -> SpecMessage<T> {
         message
     }
 
@@ -183,7 +160,7 @@ impl<T: Sides> Vocabulary<T> for OfModel {
         _: &Mapping<T>,
         durable: &serde_json::Value,
         known: &[Stable<T>],
-        _: Rename<'_>,
+        _: &mut Renaming<'_>,
     ) -> Result<Stable<T>, String> {
         let same =
             |stable: &&Stable<T>| serde_json::to_value(stable).is_ok_and(|value| value == *durable);

@@ -12,7 +12,7 @@ use bellwether_core::protocol::Core;
 use bellwether_core::protocol::quorum::{Quorum, Timing};
 use bellwether_testbed::probe::{agent, get};
 use bellwether_testbed::process::{
-    self, Process, Processes, Signal, below, children, copy_files, quiet, send,
+    self, Process, Processes, Signal, below, children, command, copy_files, said, send,
 };
 use bellwether_testbed::wait;
 use clap::ValueEnum;
@@ -205,11 +205,7 @@ impl Cluster {
 
     /// A command of the daemon that does something, and ends.
     fn tool(&self, what: &str, arguments: &[&str]) -> anyhow::Result<()> {
-        let program = &self.setup.program;
-        let made = quiet(program).arg(what).args(arguments).output();
-        let made = made.with_context(|| format!("cannot start {}", program.display()))?;
-        anyhow::ensure!(made.status.success(), "{what}: {}", String::from_utf8_lossy(&made.stderr));
-        Ok(())
+        said(command(&self.setup.program).arg(what).args(arguments)).map(drop)
     }
 
     /// Makes what the store of a node needs.

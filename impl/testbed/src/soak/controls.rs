@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
 use super::network::Loopback;
-use super::report::{conclude, note, say, table};
+use super::report::{conclude, note, say, say_table};
 use super::resource::Resource;
 use super::soak::{LIMIT, timing};
 
@@ -162,7 +162,7 @@ fn print(report: &Value) {
         ("writes refused", "refused"),
         ("shared epoch", "shared"),
     ];
-    say(table(&heads, report["rounds"].as_array().into_iter().flatten()).trim_end());
+    say_table(&heads, &report["rounds"]);
     if report["ended_early"] == true {
         say("\nEnded before all rounds were done.");
     }

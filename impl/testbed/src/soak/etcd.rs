@@ -10,10 +10,9 @@ use anyhow::Context as _;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bellwether_testbed::ports::free_port;
 use bellwether_testbed::probe::{agent, get};
-use bellwether_testbed::process::{Process, quiet};
+use bellwether_testbed::process::{Process, Processes, quiet};
 use bellwether_testbed::wait;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use super::resource::Resource;
 
@@ -31,13 +30,13 @@ pub(crate) struct Times {
 
 /// A cluster whose processes are gone when it is.
 pub(crate) struct Etcd {
-    folder: TempDir,
+    /// What is first here ends first: a command must not outlive its client.
+    clients: Processes,
+    servers: Processes,
     times: Times,
     resource: Resource,
     /// The ports for the other members, and for clients.
     ports: BTreeMap<u16, (u16, u16)>,
-    servers: BTreeMap<u16, Process>,
-    clients: BTreeMap<u16, Process>,
 }
 
 /// Whether it is installed.
@@ -62,10 +61,9 @@ pub(crate) fn revision(client: &str) -> anyhow::Result<String> {
 
 impl Etcd {
     pub(crate) fn start(nodes: u16, times: Times, resource: Resource) -> anyhow::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("bellwether-etcd-").tempdir()?;
         let ports = (1..=nodes).map(|node| (node, (free_port(), free_port()))).collect();
-        let (servers, clients) = (BTreeMap::new(), BTreeMap::new());
-        let mut etcd = Self { folder, times, resource, ports, servers, clients };
+        let (clients, servers) = (Processes::new()?, Processes::new()?);
+        let mut etcd = Self { clients, servers, times, resource, ports };
         (1..=nodes).try_for_each(|node| etcd.serve(node))?;
         (1..=nodes).try_for_each(|node| etcd.join(node))?;
         Ok(etcd)
@@ -83,7 +81,7 @@ impl Etcd {
         let (own, client) = (peer(&node), self.client(node));
         let milliseconds = |time: Duration| time.as_millis().to_string();
         let mut command = quiet("etcd");
-        command.arg("--data-dir").arg(self.folder.path().join(node.to_string()));
+        command.arg("--data-dir").arg(self.servers.folder().join(node.to_string()));
         command.args(["--name", &format!("n{node}"), "--logger", "zap", "--log-level", "error"]);
         command.args(["--listen-peer-urls", &own, "--initial-advertise-peer-urls", &own]);
         command.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
@@ -126,8 +124,8 @@ impl Etcd {
 
     /// Every node whose member runs has a client: one that has lost its lease has ended.
     pub(crate) fn mend(&mut self) -> anyhow::Result<()> {
-        for node in self.servers.keys().copied().collect::<Vec<_>>() {
-            if self.clients.get_mut(&node).is_none_or(Process::has_ended) {
+        for node in self.servers.up() {
+            if self.clients.has_ended(node) {
                 self.join(node)?;
             }
         }
@@ -136,7 +134,7 @@ impl Etcd {
 
     /// SIGKILL to the client of a node, and to its command.
     pub(crate) fn kill_client(&mut self, node: u16) {
-        if let Some(mut client) = self.clients.remove(&node) {
+        if let Some(mut client) = self.clients.take(node) {
             client.end();
         }
     }
@@ -145,14 +143,8 @@ impl Etcd {
     pub(crate) fn kill(&mut self, node: u16) {
         // The client first: its command must not outlive it.
         self.kill_client(node);
-        if let Some(mut server) = self.servers.remove(&node) {
+        if let Some(mut server) = self.servers.take(node) {
             server.end();
         }
-    }
-}
-
-impl Drop for Etcd {
-    fn drop(&mut self) {
-        self.clients.values_mut().chain(self.servers.values_mut()).for_each(Process::end);
     }
 }

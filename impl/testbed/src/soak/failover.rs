@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::cluster::{Cluster, Setup, daemon, quorum_section};
 use super::etcd::{self, Etcd, Times};
 use super::network::Loopback;
-use super::report::{conclude, milliseconds, note, quantile, say, table};
+use super::report::{conclude, milliseconds, note, quantile, say_table};
 use super::resource::Resource;
 
 /// Nothing takes longer.
@@ -44,7 +44,7 @@ pub(crate) struct Args {
 /// What is killed.
 enum Subject {
     Ours(Box<Cluster>),
-    Etcd(Etcd, Times),
+    Etcd(Box<Etcd>, Times),
 }
 
 struct Measured {
@@ -101,7 +101,7 @@ fn ours() -> anyhow::Result<Measured> {
 
 fn theirs(name: &'static str, times: Times) -> anyhow::Result<Measured> {
     let resource = Resource::serve()?;
-    let etcd = Etcd::start(NODES, times, resource.clone())?;
+    let etcd = Box::new(Etcd::start(NODES, times, resource.clone())?);
     Ok(Measured { name, subject: Subject::Etcd(etcd, times), resource, kills: Vec::new() })
 }
 
@@ -232,5 +232,5 @@ fn print(report: &Value) {
         ("median / floor", "median_of_floor"),
         ("median / ours", "median_of_ours"),
     ];
-    say(table(&heads, report["rows"].as_array().into_iter().flatten()).trim_end());
+    say_table(&heads, &report["rows"]);
 }

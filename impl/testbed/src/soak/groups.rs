@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
 use super::network::Loopback;
-use super::quiescent::{Said, allow_many_files, spent};
-use super::report::{conclude, milliseconds, note, quantile, say, table};
+use super::quiescent::{Snapshot, allow_many_files, snapshot};
+use super::report::{conclude, milliseconds, note, quantile, say, say_table};
 
 /// How long between two questions for the leaders, after a daemon was killed.
 const LOOK: Duration = Duration::from_millis(20);
@@ -69,7 +69,7 @@ fn print(report: &Value) {
         ("KiB, each", "kib"),
         ("changes", "changes"),
     ];
-    say(table(&heads, report["quiescent"].as_array().into_iter().flatten()).trim_end());
+    say_table(&heads, &report["quiescent"]);
     let heads = [
         ("killed", "killed"),
         ("groups", "groups"),
@@ -77,7 +77,7 @@ fn print(report: &Value) {
         ("p99, ms", "p99_ms"),
         ("longest, ms", "longest_ms"),
     ];
-    say(table(&heads, [&report["failover"]]).trim_end());
+    say_table(&heads, &report["failover"]);
     say(format_args!("groups that each node leads: {}", report["led"]));
 }
 
@@ -115,49 +115,29 @@ fn start(nodes: u16, groups: u16) -> anyhow::Result<Cluster> {
     Ok(cluster)
 }
 
-/// What all nodes of these clusters have said and spent.
-struct Snapshot {
-    at: Instant,
-    sent: f64,
-    changes: f64,
-    spent: Duration,
-    mib: f64,
-}
-
-fn snapshot(clusters: &[Cluster]) -> anyhow::Result<Snapshot> {
-    let mut all =
-        Snapshot { at: Instant::now(), sent: 0.0, changes: 0.0, spent: Duration::ZERO, mib: 0.0 };
-    for cluster in clusters {
-        for node in cluster.up() {
-            let said = Said::ask(&cluster.http[&node]).context("a node does not answer")?;
-            let (used, mib) = spent(cluster.process(node)?).context("a node has ended")?;
-            all.sent += said.sent;
-            all.changes += said.changes;
-            all.spent += used;
-            all.mib += mib;
-        }
-    }
-    Ok(all)
-}
-
 /// What each of so many elections costs in which nothing happens.
 fn row(name: &str, clusters: &[Cluster], elections: u32, time: Duration) -> anyhow::Result<Value> {
     // What the beginning has left is over, and rounds have come together.
     wait::sleep(Duration::from_secs(8))?;
-    let before = snapshot(clusters)?;
+    let start = Instant::now();
+    let before: Vec<_> = clusters.iter().flat_map(snapshot).collect();
     wait::sleep(time)?;
-    let after = snapshot(clusters)?;
-    let (each, seconds) = (f64::from(elections), after.at.duration_since(before.at).as_secs_f64());
+    let seconds = start.elapsed().as_secs_f64();
+    let after: Vec<_> = clusters.iter().flat_map(snapshot).collect();
+    let daemons = clusters.iter().map(|cluster| cluster.up().len()).sum::<usize>();
+    anyhow::ensure!([before.len(), after.len()] == [daemons; 2], "a node does not answer");
+    let sum = |all: &[Snapshot], of: fn(&Snapshot) -> f64| all.iter().map(of).sum::<f64>();
+    let more = |of: fn(&Snapshot) -> f64| sum(&after, of) - sum(&before, of);
+    let each = f64::from(elections);
     let rounded = |value: f64| (value * 1e3).round() / 1e3;
-    let spent = after.spent.saturating_sub(before.spent).as_secs_f64();
     Ok(json!({
         "cluster": name,
         "elections": elections,
-        "daemons": clusters.iter().map(|cluster| cluster.up().len()).sum::<usize>(),
-        "messages": rounded((after.sent - before.sent) / seconds / each),
-        "cpu_ms": rounded(spent * 1e3 / seconds / each),
-        "kib": rounded(after.mib * 1024.0 / each),
-        "changes": after.changes - before.changes,
+        "daemons": daemons,
+        "messages": rounded(more(|one| one.said.sent) / seconds / each),
+        "cpu_ms": rounded(more(|one| one.spent.as_secs_f64()) * 1e3 / seconds / each),
+        "kib": rounded(sum(&after, |one| one.mib) * 1024.0 / each),
+        "changes": more(|one| one.said.changes),
     }))
 }
 

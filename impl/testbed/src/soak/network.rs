@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use bellwether_testbed::ports::free_port;
-use bellwether_testbed::process::{Process, quiet};
+use bellwether_testbed::process::{Process, command, quiet, said};
 use bellwether_testbed::relay::{Moved, Relay, Slow, Trips, Weather};
 use bellwether_testbed::wait;
 use tokio::runtime::Runtime;
@@ -201,10 +201,7 @@ pub(crate) fn enter(arguments: &[OsString]) -> anyhow::Error {
                    ip link add probe0 type veth peer name probe1 && \
                    echo 1 > /proc/sys/net/ipv4/ip_forward && nsenter --version";
     for flags in UNSHARE {
-        let mut tried = Command::new("unshare");
-        tried.args(flags).args(["sh", "-c", attempt]);
-        tried.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        if !tried.status().is_ok_and(|status| status.success()) {
+        if said(command("unshare").args(flags).args(["sh", "-c", attempt])).is_err() {
             continue;
         }
         let Ok(program) = std::env::current_exe() else { continue };
@@ -238,9 +235,8 @@ impl Namespaces {
         let mut network = Self { holders: Vec::new(), cut: BTreeSet::new() };
         std::fs::write("/proc/sys/net/ipv4/ip_forward", "1").context("cannot route")?;
         for node in 1..=nodes {
-            let mut holder = Command::new("unshare");
-            holder.args(["--net", "sleep", "infinity"]).stdin(Stdio::null());
-            network.holders.push(Process::spawn(&mut holder).context("cannot start unshare")?);
+            let holder = Process::spawn(command("unshare").args(["--net", "sleep", "infinity"]));
+            network.holders.push(holder.context("cannot start unshare")?);
             network.connect(node).with_context(|| format!("the namespace of node {node}"))?;
         }
         Ok(network)
@@ -261,8 +257,8 @@ impl Namespaces {
         ip(&["addr", "add", &format!("{router}/24"), "dev", &near])?;
         ip(&["link", "set", &near, "up"])?;
         let there = |arguments: &[&str]| {
-            let enter = ["-t", &holder, "-n", "ip"];
-            run("nsenter", &[&enter, arguments].concat())
+            let mut enter = command("nsenter");
+            said(enter.args(["-t", &holder, "-n", "ip"]).args(arguments)).map(drop)
         };
         there(&["addr", "add", &format!("10.77.{node}.1/24"), "dev", "eth0"])?;
         there(&["link", "set", "lo", "up"])?;
@@ -308,17 +304,7 @@ impl Network for Namespaces {
 }
 
 fn ip(arguments: &[&str]) -> anyhow::Result<()> {
-    run("ip", arguments)
-}
-
-fn run(program: &str, arguments: &[&str]) -> anyhow::Result<()> {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let output = output.with_context(|| format!("cannot start {program}"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{program} {}: {}", arguments.join(" "), said.trim());
-    }
-    Ok(())
+    said(command("ip").args(arguments)).map(drop)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Setup, daemon, section};
 use super::network::Loopback;
-use super::report::{milliseconds, note, say, table};
+use super::report::{milliseconds, note, say, say_table};
 
 /// Measure messages, processor time and memory of clusters in which nothing happens
 ///
@@ -69,8 +69,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         }
     }
+    let rows = Value::from(rows);
     if args.json {
-        say(format_args!("{:#}", Value::from(rows)));
+        say(format_args!("{rows:#}"));
     } else {
         let mut heads = vec![
             ("nodes", "nodes"),
@@ -86,7 +87,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if args.trace {
             heads.push(("traced", "traced"));
         }
-        say(table(&heads, &rows).trim_end());
+        say_table(&heads, &rows);
     }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -130,9 +131,9 @@ fn measure(args: &Args, nodes: u16, protocol: &str, traced: bool) -> anyhow::Res
     };
     // What the beginning has left is over.
     wait::sleep(Duration::from_secs(3))?;
-    let before = snapshot(&cluster, nodes);
+    let before = snapshot(&cluster);
     wait::sleep(args.time)?;
-    let after = snapshot(&cluster, nodes);
+    let after = snapshot(&cluster);
     Ok(row(protocol, nodes, (started, agreed), &before, &after))
 }
 
@@ -183,24 +184,25 @@ fn spent_by_all(cluster: &Cluster, nodes: u16) -> Duration {
 }
 
 /// What a node has said, spent and held at one moment.
-struct Snapshot {
-    at: Instant,
-    said: Said,
-    spent: Duration,
-    mib: f64,
+pub(crate) struct Snapshot {
+    pub(crate) at: Instant,
+    pub(crate) said: Said,
+    pub(crate) spent: Duration,
+    pub(crate) mib: f64,
 }
 
-fn snapshot(cluster: &Cluster, nodes: u16) -> Vec<Snapshot> {
+/// What each node that is up has said and spent, as far as it answers.
+pub(crate) fn snapshot(cluster: &Cluster) -> Vec<Snapshot> {
     let one = |node: u16| {
         let said = Said::ask(&cluster.http[&node])?;
         let (spent, mib) = spent(cluster.process(node).ok()?)?;
         Some(Snapshot { at: Instant::now(), said, spent, mib })
     };
-    (1..=nodes).filter_map(one).collect()
+    cluster.up().into_iter().filter_map(one).collect()
 }
 
 /// The processor time of a process, to the nanosecond, and its memory.
-pub(crate) fn spent(process: u32) -> Option<(Duration, f64)> {
+fn spent(process: u32) -> Option<(Duration, f64)> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?;
     let spent = |thread: std::io::Result<fs::DirEntry>| -> Option<u64> {
         let times = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;

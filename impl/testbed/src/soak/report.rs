@@ -1,7 +1,8 @@
 //! What the measurements print.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 use std::io::{self, Write as _};
+use std::slice;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
@@ -96,14 +97,12 @@ pub(crate) fn say_violations(report: &Value) {
     }
 }
 
-/// A table in Markdown: for each head the key of what stands below it.
-pub(crate) fn table<'a>(
-    heads: &[(&str, &str)],
-    rows: impl IntoIterator<Item = &'a Value>,
-) -> String {
+/// Prints a table of a list of rows, or of one row, in Markdown: for each head the key of what
+/// stands below it.
+pub(crate) fn say_table(heads: &[(&str, &str)], rows: &Value) {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN).set_header(heads.iter().map(|(head, _)| *head));
-    for row in rows {
+    for row in rows.as_array().map_or(slice::from_ref(rows), Vec::as_slice) {
         table.add_row(heads.iter().map(|(_, key)| match &row[*key] {
             Value::String(text) => text.clone(),
             Value::Null => "-".to_owned(),
@@ -119,7 +118,5 @@ pub(crate) fn table<'a>(
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut text = String::new();
-    let _ = writeln!(text, "{table}");
-    text
+    say(table.to_string().trim_end());
 }

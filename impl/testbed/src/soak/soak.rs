@@ -22,7 +22,7 @@ use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
 use super::fault::{Faults, Kind, Rules};
 use super::members::Members;
 use super::network::{Namespaces, Network, Relays, are_ours};
-use super::report::{COSTS, Cost, conclude, milliseconds, note, say, say_violations, table};
+use super::report::{COSTS, Cost, conclude, milliseconds, note, say, say_table, say_violations};
 use super::resource::Resource;
 
 /// Nothing is waited for longer, so that the report says what has become of it.
@@ -370,7 +370,7 @@ fn rate(node: u16, drift: usize) -> f64 {
 
 fn print(report: &Value) {
     let heads = [&COSTS[..], &[("bound", "bound_ms")]].concat();
-    say(table(&heads, report["kinds"].as_array().into_iter().flatten()).trim_end());
+    say_table(&heads, &report["kinds"]);
     if let Some(why) = report["ended_early"].as_str() {
         say(format_args!("\nEnded before {} faults were struck: {why}.", report["asked_for"]));
     }

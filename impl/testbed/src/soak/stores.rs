@@ -26,11 +26,11 @@ use super::cluster::{Cluster, Setup, daemon};
 use super::fault::Faults;
 use super::members::Members;
 use super::network::Loopback;
-use super::report::{COSTS, Cost, ENDED_EARLY, conclude, note, say, say_violations, table};
+use super::report::{COSTS, Cost, ENDED_EARLY, conclude, note, say, say_table, say_violations};
 use super::resource::Resource;
 use super::soak::LIMIT;
 
-use self::fault::Kind;
+use self::fault::{Kind, Witnesses};
 
 /// What is done if nothing is named.
 const DEFAULT: [&str; 6] = ["sqlite", "postgres", "redis", "etcd", "kubernetes", "lost"];
@@ -169,15 +169,15 @@ fn left_out(asked: usize, skipped: &[&str]) -> anyhow::Result<Option<String>> {
 
 fn print(report: &Value) {
     let store = report["store"].as_str().unwrap_or_default();
-    if let Some(rows) = report["rates"].as_array() {
-        say(table(&rates::HEADS, rows).trim_end());
+    if report["rates"].is_array() {
+        say_table(&rates::HEADS, &report["rates"]);
         return;
     }
-    if let Some(kinds) = report["kinds"].as_array() {
+    if report["kinds"].is_array() {
         if store == Store::Kubernetes.name() {
             say("The store was a stand-in for the API of Kubernetes, and no API server.");
         }
-        say(table(&COSTS, kinds).trim_end());
+        say_table(&COSTS, &report["kinds"]);
         if let Some(why) = report["ended_early"].as_str() {
             say(format_args!("\nEnded before {} faults were struck: {why}.", report["asked_for"]));
         }
@@ -334,11 +334,12 @@ impl Soak {
     fn hear_of(&self, kind: Kind, store: Store, leader: u16) -> anyhow::Result<()> {
         let Some(part) = kind.problem(leader) else { return Ok(()) };
         let cluster = &self.stand.cluster;
-        let (mut silent, is_late) = kind.witnesses(store, leader, cluster.up());
+        let Witnesses { nodes, all, is_late } = kind.witnesses(store, cluster.up());
         let late = if is_late { self.times.keep } else { Duration::ZERO };
+        let mut silent = nodes.clone();
         let told = wait::until(kind.name(), late + self.times.renew * 3 + SLACK, || {
             silent.retain(|&node| !cluster.problem(node).contains(&part));
-            silent.is_empty()
+            if all { silent.is_empty() } else { silent.len() < nodes.len() }
         });
         told.with_context(|| format!("the `problem` of nodes {silent:?} is not `{part}`"))?;
         Ok(())

@@ -8,7 +8,7 @@ use crate::processes::{Done, Processes, Request};
 use crate::suite::Met;
 use crate::validate::{Log, Options, Outcome};
 use anyhow::{Context, bail, ensure};
-use bellwether_engine::check::{Limits, Phase, Progress};
+use bellwether_engine::check::Cancel;
 use bellwether_engine::trace::DOWN;
 use bellwether_engine::world::Scenario;
 use bellwether_tool::cli::{Exit, text};
@@ -138,13 +138,10 @@ fn processes(
     args: &SuiteArgs,
 ) -> anyhow::Result<Done> {
     let started = Instant::now();
-    let limits = Limits { states: None, memory: None, ..args.limits.limits() };
+    let limits = args.limits.limits();
     let goes_on = || {
-        let elapsed = started.elapsed();
-        let (phase, distinct, generated) = (Phase::Executions, 0, 0);
-        let (levels, frontier) = (None, None);
-        let progress = Progress { phase, distinct, generated, levels, frontier, elapsed };
-        limits.exceeded(&progress).is_none()
+        let is_late = limits.time.is_some_and(|limit| started.elapsed() >= limit);
+        !is_late && !limits.cancel.is_some_and(Cancel::is_due)
     };
     let request = Request {
         protocol: mapping.description().protocol,

@@ -37,6 +37,15 @@ pub(super) enum Kind {
     Mistaken(Mistake),
 }
 
+/// The nodes that must tell of a fault in their status.
+pub(super) struct Witnesses {
+    pub(super) nodes: Vec<u16>,
+    /// Whether all of them must, or one.
+    pub(super) all: bool,
+    /// Whether they may notice it only when the lease that they know of would be over.
+    pub(super) is_late: bool,
+}
+
 impl Kind {
     /// What can happen with this store. A file is never away, only taken by another.
     pub(super) fn of(store: Store) -> Vec<Self> {
@@ -135,16 +144,16 @@ impl Kind {
         })
     }
 
-    /// Returns the nodes that must tell of it, and whether they notice it only when the lease that
-    /// they know of would be over. PostgreSQL and Redis tell their clients of no change that a
-    /// person makes, and only the holder of the lease asks.
-    pub(super) fn witnesses(self, store: Store, leader: u16, up: Vec<u16>) -> (Vec<u16>, bool) {
+    /// Returns who must tell of it. PostgreSQL and Redis tell their clients of no change that a
+    /// person makes: there, the first node that asks may mend the record before another has seen
+    /// it, and only a deadline that is far ahead is noticed by all, once the lease that they know
+    /// of would be over.
+    pub(super) fn witnesses(self, store: Store, up: Vec<u16>) -> Witnesses {
         let is_told = !matches!(store, Store::Postgres | Store::Redis);
         match self {
-            Self::CopyLeader => (vec![COPY], true),
-            Self::Mistaken(Mistake::Far) => (up, !is_told),
-            _ if is_told => (up, false),
-            _ => (vec![leader], false),
+            Self::CopyLeader => Witnesses { nodes: vec![COPY], all: true, is_late: true },
+            Self::Mistaken(Mistake::Far) => Witnesses { nodes: up, all: true, is_late: !is_told },
+            _ => Witnesses { nodes: up, all: is_told, is_late: false },
         }
     }
 

@@ -1,9 +1,9 @@
 //! What nodes ask of their store while nothing happens, and how soon another leads after a kill.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use bellwether_testbed::process::{command, said};
 use bellwether_testbed::servers::{Server, Store, ask, postgres};
 use bellwether_testbed::wait;
 use rand::{Rng as _, SeedableRng as _};
@@ -134,25 +134,23 @@ fn row(store: &str, candidates: u16, rate: Option<f64>, mut times: Vec<Duration>
 /// counts those to a file.
 fn requests(store: Store, server: &Server) -> anyhow::Result<Option<f64>> {
     let port = server.port();
-    let (said, name, separator) = match store {
+    let (text, name, separator) = match store {
         Store::Sqlite => return Ok(None),
         Store::Postgres => {
             let count = "SELECT 'count ' || sum(xact_commit + xact_rollback) FROM pg_stat_database";
-            let mut command = Command::new(postgres("psql")?);
-            command.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-U", "postgres", "-Atc"]);
-            let output = command.args([count, "postgres"]).output()?;
-            (String::from_utf8_lossy(&output.stdout).into_owned(), "count", ' ')
+            let mut psql = command(postgres("psql")?);
+            psql.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-U", "postgres", "-Atc"]);
+            (said(psql.args([count, "postgres"]))?, "count", ' ')
         }
         Store::Redis => (ask(port, "INFO stats\r\nQUIT\r\n")?, "total_reads_processed", ':'),
         Store::Etcd => {
-            let said = ask(port, "GET /metrics HTTP/1.0\r\n\r\n")?;
-            (said, "grpc_server_msg_received_total", ' ')
+            (ask(port, "GET /metrics HTTP/1.0\r\n\r\n")?, "grpc_server_msg_received_total", ' ')
         }
         Store::Kubernetes => {
             (ask(port, "GET /metrics HTTP/1.0\r\n\r\n")?, "apiserver_request_total", ' ')
         }
     };
-    let lines = said.lines().filter(|line| line.starts_with(name));
+    let lines = text.lines().filter(|line| line.starts_with(name));
     let counts: Vec<f64> =
         lines.filter_map(|line| line.rsplit(separator).next()?.trim().parse().ok()).collect();
     anyhow::ensure!(!counts.is_empty(), "{} does not say {name}", store.name());
