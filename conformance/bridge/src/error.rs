@@ -142,15 +142,6 @@ pub enum Error {
         /// The fingerprint that the trace would have if it were written now.
         today: String,
     },
-    /// A walk has met more than it can number.
-    #[error(
-        "the walk has met more than 4,294,967,296 {of}, as many as it can number; compare a world \
-         with fewer nodes or faults, or only the beginning of this one, with --max-states"
-    )]
-    TooMany {
-        /// The name of what the walk has met, in the plural.
-        of: &'static str,
-    },
     /// The model alone counts differently: the walk left something out.
     #[error(
         "the walk compared {walked} transitions in {met} states, but the model alone has \

@@ -1,14 +1,17 @@
 //! The exhaustive comparison: every transition of a bounded world, taken in model and program.
 //!
-//! A breadth-first walk over pairs (a state of the model, the nodes of the program beside it). In
-//! every pair, every action that the model allows is taken in both and compared; transitions that
-//! leave the boundary of the search (a link's capacity) are compared too, they are only not
-//! followed. The first difference is therefore one that needs the fewest steps.
+//! The walk is the exact [search](Exact), and what it searches are pairs: a state of the model, and
+//! the nodes of the program beside it. In every pair, every action that the model allows is taken
+//! in both and compared; transitions that leave the boundary of the search (a link's capacity) are
+//! compared too, they are only not followed. The search ends with the level of the first
+//! difference, and finds the first shortest execution that leads to one.
 //!
-//! The next pairs are shared out among workers, and so are nodes that wait to be probed. Nothing
-//! that a worker reads changes meanwhile. The walk then puts together what the workers have found,
-//! in the order of the pairs. So every node, state and pair gets the number that one thread would
-//! give it, and all that is counted and told is the same with any number of threads.
+//! Nodes that behave alike are one node, which has a number. The step of a node depends on nothing
+//! but the node, its process and what happens, as the step of a process does in a
+//! [packed world](bellwether_engine::world::packed). So each step is taken and compared when the
+//! space learns it, and looked up from then on. A space learns in one thread and in one order. So
+//! every node has the same number, and all that is counted and told is the same, with any number of
+//! threads.
 //!
 //! Pairs are told apart by the whole state of the model and by everything in the nodes but absolute
 //! times; why that is sound is said in [`crate::node`].
@@ -17,35 +20,40 @@ use crate::coverage::{Coverage, Tally};
 use crate::divergence::{Difference, Divergence, happening};
 use crate::error::Error;
 use crate::large_group::LargeGroup;
-use crate::mapping::{Mapping, ProgramOutput, Sides};
+use crate::mapping::{Mapping, Sides, SpecEvent};
 use crate::node::{Group, Key, Node};
 use crate::pair;
-use crate::probe::{self, ProbeOutcome};
+use crate::probe::{self, ProbeOutcome, WrongAnswer};
 use crate::settle;
 use crate::step;
-use bellwether_engine::check::exact::{Exact, SearchOptions, parallel};
+use bellwether_engine::check::exact::{Exact, Goal, SearchOptions, parallel};
+use bellwether_engine::check::rows::{OUTSIDE, Rows};
 use bellwether_engine::check::{Event, Limits, Phase, Progress, Reason};
-use bellwether_engine::protocol::MAX_SEARCHED;
+use bellwether_engine::protocol::{Id, MAX_SEARCHED, Timers};
+use bellwether_engine::space::{ActionId, Answers, OUTSIDE_WORD, Scratch, Space, Unlearned};
 use bellwether_engine::trace::Trace;
 use bellwether_engine::world::packed::Packed;
 use bellwether_engine::world::swarm::Kind;
-use bellwether_engine::world::{Action, Outcome as Step, State, World};
-use indexmap::{IndexMap, IndexSet};
-use rustc_hash::FxBuildHasher;
+use bellwether_engine::world::{self, Action, State, World};
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use serde::Serialize;
+use std::array;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::hash::BuildHasher;
 use std::time::{Duration, Instant};
 
-/// How many pairs are expanded between two looks at the clock.
-const BETWEEN_LOOKS: usize = 1 << 10;
+/// After so many pairs, a walk ends: the search numbers no more than twice as many.
+const MOST: u64 = 1 << 31;
 
-/// How many workers there are: enough to keep every processor busy, whatever their number.
-const WORKERS: usize = 32;
+/// How many nodes are asked together.
+const TOGETHER: usize = 64;
 
-/// After a probe has found a difference, the walk goes on for so many pairs, and for as many again
-/// as it has expanded: an execution that shows the mistake is worth more than a probe.
-const AFTER_A_PROBE: usize = 1 << 14;
+/// About how many bytes it takes for each pair to count the states of the model.
+const BYTES: u64 = 64;
+
+/// The pairs in which some step has the [result](Pairs::sought) that is looked for.
+const SOUGHT: Goal = Goal { question: 1, answer: true };
 
 /// The outcome of a walk.
 #[derive(Clone, Debug)]
@@ -133,20 +141,9 @@ impl Summary {
         }
         let walked = Duration::from_secs_f64(self.seconds);
         let time = limits.time.map(|limit| limit.saturating_sub(walked));
-        let search_options = SearchOptions {
-            limits: Limits { states: None, time, ..*limits },
-            edges: false,
-            threads,
-            violations: &[],
-            first: false,
-            disk: None,
-            on_event: &mut |event| {
-                if let Event::Progress(progress) = event {
-                    on_progress(progress);
-                }
-            },
-        };
-        let exact = Exact::search(&mut Packed::new(&world.concrete(), Vec::new()), search_options)?;
+        let limits = Limits { states: None, time, ..*limits };
+        let mut model = Packed::new(&world.concrete(), Vec::new());
+        let exact = search(&mut model, limits, threads, false, on_progress)?;
         if let Some(reason) = exact.cut_short() {
             self.cut_short = Some(reason);
             return Ok(());
@@ -161,13 +158,13 @@ impl Summary {
     }
 }
 
-/// Takes every transition of `world` in model and program, and [probes](crate::probe) every node as
-/// it is met, on so many threads. Programs do not rename, so the world is the
+/// Takes every transition of `world` in model and program, and [probes](crate::probe) every node
+/// that is met, on so many threads. Programs do not rename, so the world is the
 /// [concrete](World::concrete) one. What is found is the same with any number of threads.
 ///
 /// # Errors
 /// If the program does not implement the world's rules or refuses its configuration, if there was
-/// nothing to compare or more than the walk can number, or if the system gives no threads.
+/// nothing to compare, or if the system gives no threads.
 pub fn lockstep<T: Sides>(
     world: &World,
     mapping: &Mapping<T>,
@@ -188,12 +185,25 @@ pub fn lockstep<T: Sides>(
     };
     let played = world.ids().take(group.played);
     let fresh = played.map(|id| group.fresh(id)).collect::<Result<Vec<_>, _>>()?;
-    let mut walk = Walk::new(world, group);
-    walk.found.begin(nodes);
-    let walked = parallel::pool(threads)?.install(|| walk.run(limits, on_progress, started))?;
-    walk.probe_fresh(&fresh);
-    let divergence = walked.or_else(|| walk.probe_found.take());
-    let mut summary = walk.summary();
+    let most = limits.states.map_or(MOST, |states| states.min(MOST));
+    let bounded = Limits { states: Some(most), ..*limits };
+    let limits = Limits { states: None, ..*limits };
+    let mut pairs = Pairs::new(world, group, nodes, limits, started);
+    let exact = search(&mut pairs, bounded, threads, true, on_progress)?;
+    let unasked = parallel::pool(threads)?.install(|| pairs.probe());
+    // Nodes that have never run are asked too, whether the world has any or not.
+    for node in fresh {
+        if pairs.wrong.is_none() {
+            pairs.note(0, pairs.ask(&node));
+        }
+    }
+    let bytes = exact.graph_bytes() + exact.counts().distinct * BYTES;
+    let no_room = (!limits.leaves_room_for(bytes)).then_some(Reason::Memory);
+    let cut_short = exact.cut_short().filter(|&why| why != Reason::FirstViolation);
+    let parted = pairs.execution(&exact);
+    let mut summary = pairs.summary(exact, no_room.is_none());
+    let divergence = pairs.divergence(world, parted, threads)?;
+    summary.cut_short = cut_short.or(no_room).or(unasked);
     summary.seconds = started.elapsed().as_secs_f64();
     summary.whole = divergence.is_none() && summary.cut_short.is_none();
     if summary.whole && summary.transitions == 0 {
@@ -202,62 +212,60 @@ pub fn lockstep<T: Sides>(
     Ok(Outcome { summary, divergence, large_group: LargeGroup::default() })
 }
 
-/// The number of a node, in the order in which they were met.
+/// Searches a space, and keeps its transitions if they are asked for. The search of pairs ends with
+/// the level in which something is [sought](SOUGHT) and found.
+pub(crate) fn search(
+    space: &mut dyn Space,
+    limits: Limits,
+    threads: usize,
+    edges: bool,
+    on_progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Exact, Error> {
+    let options = SearchOptions {
+        limits,
+        edges,
+        threads,
+        violations: &[("lockstep", SOUGHT)],
+        first: true,
+        disk: None,
+        on_event: &mut |event| {
+            if let Event::Progress(progress) = event {
+                on_progress(progress);
+            }
+        },
+    };
+    Ok(Exact::search(space, options)?)
+}
+
+/// The limit that a comparison has reached which began then, if it has reached one.
+pub(crate) fn exceeded(limits: &Limits, started: Instant) -> Option<Reason> {
+    let (phase, elapsed) = (Phase::Executions, started.elapsed());
+    limits.exceeded(&Progress {
+        phase,
+        distinct: 0,
+        generated: 0,
+        levels: None,
+        frontier: None,
+        elapsed,
+    })
+}
+
+/// The number of a node, in the order in which they were met. The first ones stand beside the
+/// initial state.
 type NodeRef = u32;
 
-/// The number of a pair, and the position of the action that is taken there.
-type Place = (u32, u32);
+/// The nodes of a pair.
+type Nodes = [NodeRef; MAX_SEARCHED];
 
-/// The place where something was first met; `None` at the beginning.
-type Origin = Option<Place>;
+/// A step: the node, the timers of its process, of which a node does not have all, and what
+/// happens.
+type Step<T> = (NodeRef, Timers, SpecEvent<<T as Sides>::Spec>);
 
-/// A node, and how it was met first.
-struct PooledNode<T: Sides> {
-    node: Node<T>,
-    origin: Origin,
-}
-
-/// A state of the model and the nodes beside it, by number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Numbers {
-    state: u32,
-    nodes: [NodeRef; MAX_SEARCHED],
-}
-
-/// The differences after a transition, and how the node was met from which this one differs, if
-/// another node does.
+/// The differences after a step, and the node that reads as one with the node after it and
+/// remembers something else, if that is what differs.
 struct NodeDivergence {
     differences: Vec<Difference>,
-    other: Option<Origin>,
-}
-
-impl From<Vec<Difference>> for NodeDivergence {
-    fn from(differences: Vec<Difference>) -> Self {
-        NodeDivergence { differences, other: None }
-    }
-}
-
-/// How many transitions were taken.
-#[derive(Default)]
-struct Counts {
-    kinds: BTreeMap<Kind, u64>,
-    /// The transitions of services, which were compared with nothing.
-    unplayed: u64,
-    /// The transitions that leave the bounds.
-    outside: u64,
-    /// The transitions of distinct states of the model within the bounds.
-    covered: u64,
-}
-
-impl Counts {
-    fn add(&mut self, more: &Counts) {
-        for (&kind, count) in &more.kinds {
-            *self.kinds.entry(kind).or_default() += count;
-        }
-        self.unplayed += more.unplayed;
-        self.outside += more.outside;
-        self.covered += more.covered;
-    }
+    other: Option<NodeRef>,
 }
 
 /// Returns the kind of an action, which is the same for a timer that expires too early.
@@ -268,400 +276,348 @@ fn kind(action: &Action) -> Kind {
     }
 }
 
-/// All that was met so far. No worker changes it.
-struct Found<'a, T: Sides> {
-    world: &'a World,
+/// The nodes beside the initial state.
+fn first() -> Nodes {
+    array::from_fn(number)
+}
+
+fn number(of: usize) -> NodeRef {
+    NodeRef::try_from(of).unwrap_or_else(|_| unreachable!("no memory has room for so many nodes"))
+}
+
+/// The pairs of a world. The words of a pair are the numbers of its nodes, two in each, and behind
+/// them those of the state of the model.
+struct Pairs<'a, T: Sides> {
     group: Group<'a, T>,
-    nodes: IndexMap<Key<T>, PooledNode<T>, FxBuildHasher>,
-    states: IndexSet<State, FxBuildHasher>,
-    /// The first pair of each state.
-    first: Vec<u32>,
-    pairs: IndexSet<Numbers, FxBuildHasher>,
-    /// How each pair was first reached.
-    origins: Vec<Origin>,
-}
-
-impl<T: Sides> Found<'_, T> {
-    /// Begins with the first pair, which has these nodes.
-    fn begin(&mut self, nodes: Vec<Node<T>>) {
-        let mut beside = [0; MAX_SEARCHED];
-        for (place, node) in beside.iter_mut().zip(nodes) {
-            *place = self.keep(node.key(&self.group), node, None);
-        }
-        self.reach(self.world.initial(), beside, None);
-    }
-
-    fn node(&self, number: NodeRef) -> &Node<T> {
-        &self.nodes[number as usize].node
-    }
-
-    /// The number of the node that behaves like this one, if there is one; or what the two remember
-    /// differently, although they read as one.
-    fn known(&self, key: &Key<T>, node: &Node<T>) -> Option<Result<NodeRef, NodeDivergence>> {
-        let (at, _, known) = self.nodes.get_full(key)?;
-        let differences = node.hides(&self.group, &known.node);
-        Some(if differences.is_empty() {
-            Ok(number(at))
-        } else {
-            Err(NodeDivergence { differences, other: Some(known.origin) })
-        })
-    }
-
-    fn keep(&mut self, key: Key<T>, node: Node<T>, origin: Origin) -> NodeRef {
-        let (at, _) = self.nodes.insert_full(key, PooledNode { node, origin });
-        number(at)
-    }
-
-    fn has_pair(&self, state: &State, nodes: [NodeRef; MAX_SEARCHED]) -> bool {
-        let state = self.states.get_index_of(state);
-        state.is_some_and(|state| self.pairs.contains(&Numbers { state: number(state), nodes }))
-    }
-
-    /// Takes in where a transition has led.
-    fn take_in(&mut self, reached: Reached<T>) -> Result<(), NodeDivergence> {
-        let Reached { place, state, mut nodes, fresh } = reached;
-        if let Some(fresh) = fresh {
-            let Fresh { at, key, node } = *fresh;
-            nodes[at] = match self.known(&key, &node) {
-                Some(known) => known?,
-                None => self.keep(key, node, Some(place)),
-            };
-        }
-        if let Some(state) = state {
-            self.reach(state, nodes, Some(place));
-        }
-        Ok(())
-    }
-
-    fn reach(&mut self, state: State, nodes: [NodeRef; MAX_SEARCHED], origin: Origin) {
-        let (state, new) = self.states.insert_full(state);
-        if new {
-            // A state that is new is the first part of a pair that is new.
-            self.first.push(number(self.pairs.len()));
-        }
-        if self.pairs.insert(Numbers { state: number(state), nodes }) {
-            self.origins.push(origin);
-        }
-    }
-
-    /// Refuses to go on if the walk could not number all that the next pairs lead to.
-    fn has_room(&self) -> Result<(), Error> {
-        let met = self.pairs.len().max(self.nodes.len()).max(self.states.len());
-        let most = u32::MAX as usize - BETWEEN_LOOKS * (1 << 16);
-        if met < most { Ok(()) } else { Err(Error::TooMany { of: "pairs" }) }
-    }
-
-    /// The actions of a shortest path.
-    fn history(&self, mut origin: Origin) -> Vec<Action> {
-        let mut path = Vec::new();
-        while let Some((pair, position)) = origin {
-            let state = &self.states[self.pairs[pair as usize].state as usize];
-            let mut actions = Vec::new();
-            self.world.enabled(state, &mut actions);
-            path.extend(actions.into_iter().nth(position as usize));
-            origin = self.origins[pair as usize];
-        }
-        path.reverse();
-        path
-    }
-
-    fn diverges(&self, place: Place, parting: NodeDivergence) -> Box<Divergence> {
-        let path = self.history(Some(place));
-        let mut all = Divergence::new(self.world, &path, None, parting.differences);
-        all.other =
-            parting.other.map(|other| Trace::record(self.world, &self.history(other), None));
-        Box::new(all)
-    }
-}
-
-/// A transition that leads to a pair or a node that was not known when it was taken.
-struct Reached<T: Sides> {
-    place: Place,
-    /// The state after it; `None` beyond the bounds.
-    state: Option<State>,
-    nodes: [NodeRef; MAX_SEARCHED],
-    /// The node that was not known, if there is one: `nodes` has another number in its place.
-    fresh: Option<Box<Fresh<T>>>,
-}
-
-/// A node that was not known, and where among the nodes of its pair it stands.
-struct Fresh<T: Sides> {
-    at: usize,
-    key: Key<T>,
-    node: Node<T>,
-}
-
-/// The result of a worker's pairs and nodes.
-struct Work<T: Sides> {
-    /// The answers of the nodes, up to the first that is wrong.
-    asked: Vec<ProbeOutcome>,
-    reached: Vec<Reached<T>>,
-    /// The first transition that went differently in the program. The worker took none after it.
-    diverged: Option<(Place, NodeDivergence)>,
-}
-
-/// A worker, which expands pairs and asks nodes, and what it needs for that.
-struct Worker<T: Sides> {
+    model: Packed,
+    nodes: IndexMap<Key<T>, Node<T>, FxBuildHasher>,
+    /// The node after each step that was taken, or in what it is not what its process is.
+    steps: FxHashMap<Step<T>, Result<NodeRef, NodeDivergence>>,
+    /// The result of a step that is looked for: a node, or at first a difference.
+    sought: Option<NodeRef>,
+    limits: Limits,
+    started: Instant,
     tally: Tally<T::Spec>,
-    counts: Counts,
-    outputs: Vec<ProgramOutput<T>>,
+    probes: u64,
+    /// How many nodes were asked, in the order of their numbers.
+    probed: usize,
+    /// The first wrong answer, and the node that gave it, or one that begins as that did.
+    wrong: Option<(NodeRef, WrongAnswer)>,
 }
 
-impl<T: Sides> Worker<T> {
-    /// Expands these pairs and asks these nodes.
-    fn work(&mut self, found: &Found<'_, T>, pairs: Range<usize>, nodes: Range<usize>) -> Work<T> {
-        let mut work = Work { asked: Vec::new(), reached: Vec::new(), diverged: None };
-        for at in nodes {
-            let asked = probe::all(&found.group, &found.nodes[at].node, &mut self.tally);
-            let is_wrong = asked.found.is_some();
-            work.asked.push(asked);
-            if is_wrong {
-                break;
-            }
-        }
-        let mut actions = Vec::new();
-        for at in pairs {
-            if let Err(diverged) = self.expand(found, at, &mut actions, &mut work) {
-                work.diverged = Some(diverged);
-                break;
-            }
-        }
-        work
+impl<T: Sides> Space for Pairs<'_, T> {
+    fn words(&self) -> usize {
+        self.beside() + self.model.words()
     }
 
-    /// Takes every action that is possible in a pair.
+    fn bits(&self) -> Vec<u32> {
+        [vec![u64::BITS; self.beside()], self.model.bits()].concat()
+    }
+
+    fn scratch(&self) -> Scratch {
+        self.model.scratch()
+    }
+
+    fn initial(&self, width: usize) -> Vec<u64> {
+        let mut words = Vec::new();
+        self.pack(&first(), &mut words);
+        words.extend(self.model.initial(width - words.len()));
+        words
+    }
+
+    /// In the order of [`World::enabled`]. Nothing follows from a difference.
     fn expand(
-        &mut self,
-        found: &Found<'_, T>,
-        at: usize,
-        actions: &mut Vec<Action>,
-        work: &mut Work<T>,
-    ) -> Result<(), (Place, NodeDivergence)> {
-        let Numbers { state, nodes } = found.pairs[at];
-        let is_first = found.first[state as usize] as usize == at;
-        let state = &found.states[state as usize];
-        actions.clear();
-        found.world.enabled(state, actions);
-        for (position, action) in actions.iter().enumerate() {
-            let outcome = found.world.apply(state, action);
-            let place = (number(at), number(position));
-            let mut nodes = nodes;
-            let fresh = self
-                .take(found, &mut nodes, action, &outcome)
-                .map_err(|parting| (place, parting))?;
-            *self.counts.kinds.entry(kind(action)).or_default() += 1;
-            let state = found.world.within_bounds(&outcome.state).then_some(outcome.state);
-            match state {
-                Some(_) => self.counts.covered += u64::from(is_first),
-                None => self.counts.outside += 1,
+        &self,
+        from: &[u64],
+        scratch: &mut Scratch,
+        next: &mut Vec<u64>,
+    ) -> Result<Answers, Unlearned> {
+        let (nodes, words) = self.unpack(from);
+        let state = self.model.decode(words);
+        let mut follow = Vec::new();
+        let mut answers = self.model.expand(words, scratch, &mut follow)?;
+        let actions = self.model.world().actions(&state);
+        for (action, after) in actions.iter().zip(follow.chunks(words.len())) {
+            let (mut nodes, mut ends) = (nodes, after[0] == OUTSIDE_WORD);
+            if let Some((id, step)) = self.step_of(&nodes, &state, action) {
+                let node = self.after(&step).ok_or(Unlearned)?;
+                answers |= Answers::from(node == self.sought) << SOUGHT.question;
+                match node {
+                    Some(node) => nodes[id.index()] = node,
+                    None => ends = true,
+                }
             }
-            let is_reached = state.as_ref().is_some_and(|state| !found.has_pair(state, nodes));
-            if fresh.is_some() || is_reached {
-                work.reached.push(Reached { place, state, nodes, fresh });
+            if ends {
+                next.resize(next.len() + from.len(), OUTSIDE_WORD);
+            } else {
+                self.pack(&nodes, next);
+                next.extend_from_slice(after);
             }
         }
-        Ok(())
+        Ok(answers)
     }
 
-    /// Takes one transition in the program and compares it with the model's. Afterwards `nodes` has
-    /// the numbers of the nodes after it, but for the one that is not known, which is returned.
+    fn learn(&mut self, from: &[u64]) {
+        let (nodes, words) = self.unpack(from);
+        let state = self.model.decode(words);
+        if self.model.expand(words, &mut self.model.scratch(), &mut Vec::new()).is_err() {
+            self.model.learn(words);
+        }
+        for action in self.model.world().actions(&state) {
+            let step = self.step_of(&nodes, &state, &action);
+            let new = step.filter(|(_, step)| !self.steps.contains_key(step));
+            let Some((id, step)) = new else { continue };
+            let outcome = self.model.world().apply(&state, &action);
+            let taken = self.take(id, step, &outcome);
+            self.steps.insert(step, taken);
+        }
+        if self.nodes.len() >= self.probed + TOGETHER {
+            self.probe();
+        }
+    }
+
+    fn outgrown(&self) -> bool {
+        self.model.outgrown()
+    }
+
+    fn least_bits(&self) -> u32 {
+        self.bits_beside() + self.model.least_bits()
+    }
+
+    fn lay_out(&mut self, most_bits: u32) {
+        self.model.lay_out(most_bits.saturating_sub(self.bits_beside()));
+    }
+
+    fn recode(&self, old: &[u64], width: usize, to: &mut Vec<u64>) {
+        let (nodes, model) = old.split_at(self.beside());
+        to.extend_from_slice(nodes);
+        self.model.recode(model, width - nodes.len(), to);
+    }
+
+    fn digest(&self, states: &[u64], width: usize, to: &mut Vec<u64>) {
+        for (nodes, model) in states.chunks(width).map(|words| words.split_at(self.beside())) {
+            let mut digest = Vec::new();
+            self.model.digest(model, model.len(), &mut digest);
+            to.push(FxBuildHasher.hash_one((nodes, digest)));
+        }
+    }
+
+    fn actions(&self, state: &[u64]) -> Vec<ActionId> {
+        self.model.actions(self.unpack(state).1)
+    }
+}
+
+impl<'a, T: Sides> Pairs<'a, T> {
+    /// The first pair alone, which has these nodes.
+    fn new(
+        world: &World,
+        group: Group<'a, T>,
+        nodes: Vec<Node<T>>,
+        limits: Limits,
+        started: Instant,
+    ) -> Self {
+        Pairs {
+            nodes: nodes.into_iter().map(|node| (node.key(&group), node)).collect(),
+            group,
+            model: Packed::new(world, Vec::new()),
+            steps: FxHashMap::default(),
+            sought: None,
+            limits,
+            started,
+            tally: Tally::new(),
+            probes: 0,
+            probed: 0,
+            wrong: None,
+        }
+    }
+
+    /// How many words have the numbers of nodes.
+    fn beside(&self) -> usize {
+        self.group.played.div_ceil(2)
+    }
+
+    fn bits_beside(&self) -> u32 {
+        u64::BITS * self.beside() as u32
+    }
+
+    /// Appends the words of the nodes of a pair.
+    fn pack(&self, nodes: &Nodes, to: &mut Vec<u64>) {
+        let word = |two: &[NodeRef]| {
+            two.iter().rev().fold(0_u64, |word, &node| (word << 32) | u64::from(node))
+        };
+        to.extend(nodes.chunks(2).take(self.beside()).map(word));
+    }
+
+    /// The nodes of a pair, and the words of its state.
+    fn unpack<'w>(&self, words: &'w [u64]) -> (Nodes, &'w [u64]) {
+        let (beside, model) = words.split_at(self.beside());
+        let node =
+            |at: usize| beside.get(at / 2).map_or(0, |two| (two >> (32 * (at % 2))) as NodeRef);
+        (array::from_fn(node), model)
+    }
+
+    /// The node to which an action of a pair happens, if it happens to one, and the step of it.
+    fn step_of(&self, nodes: &Nodes, state: &State, action: &Action) -> Option<(Id, Step<T>)> {
+        let (id, happening) = happening(action)?;
+        let step = (nodes[id.index()], state.timers(id), happening);
+        self.group.plays(id).then_some((id, step))
+    }
+
+    /// The node after a step that was taken; none if it is not what its process is.
+    fn after(&self, step: &Step<T>) -> Option<Option<NodeRef>> {
+        self.steps.get(step).map(|taken| taken.as_ref().ok().copied())
+    }
+
+    /// Takes a step in the program and compares it with the model's. Returns the node after it.
     fn take(
         &mut self,
-        found: &Found<'_, T>,
-        nodes: &mut [NodeRef; MAX_SEARCHED],
-        action: &Action,
-        outcome: &Step,
-    ) -> Result<Option<Box<Fresh<T>>>, NodeDivergence> {
-        let group = &found.group;
-        let mut fresh = None;
-        match happening(action) {
-            None => {}
-            Some((id, _)) if !group.plays(id) => self.counts.unplayed += 1,
-            Some((id, happening)) => {
-                self.tally.count(&happening, false);
-                let (at, expected) = (id.index(), step::after(outcome, id, &happening));
-                let before = found.node(nodes[at]);
-                let node = step::step(group, before, happening, &expected, &mut self.outputs)?;
-                let key = node.key(group);
-                match found.known(&key, &node) {
-                    Some(known) => nodes[at] = known?,
-                    None => fresh = Some(Box::new(Fresh { at, key, node })),
-                }
-            }
-        }
-        for (id, &number) in found.world.ids().take(group.played).zip(nodes.iter()) {
-            let node = match &fresh {
-                Some(fresh) if fresh.at == id.index() => &fresh.node,
-                _ => found.node(number),
-            };
-            let mut differences = Vec::new();
-            step::bystander(group.mapping, node, &outcome.state, &mut differences);
-            if !differences.is_empty() {
-                return Err(differences.into());
-            }
-        }
-        Ok(fresh)
-    }
-}
-
-struct Walk<'a, T: Sides> {
-    found: Found<'a, T>,
-    workers: Vec<Worker<T>>,
-    /// The first wrong answer to a probe.
-    probe_found: Option<Box<Divergence>>,
-    summary: Summary,
-}
-
-impl<'a, T: Sides> Walk<'a, T> {
-    fn new(world: &'a World, group: Group<'a, T>) -> Self {
-        let found = Found {
-            world,
-            group,
-            nodes: IndexMap::default(),
-            states: IndexSet::default(),
-            first: Vec::new(),
-            pairs: IndexSet::default(),
-            origins: Vec::new(),
+        id: Id,
+        (before, _, happening): Step<T>,
+        outcome: &world::Outcome,
+    ) -> Result<NodeRef, NodeDivergence> {
+        let (group, before) = (&self.group, &self.nodes[before as usize]);
+        let expected = step::after(outcome, id, &happening);
+        let node = step::step(group, before, happening, &expected, &mut Vec::new())
+            .map_err(|differences| NodeDivergence { differences, other: None })?;
+        let key = node.key(group);
+        let (known, mut differences) = match self.nodes.get_full(&key) {
+            Some((at, _, known)) => (Some(number(at)), node.hides(group, known)),
+            None => (None, Vec::new()),
         };
-        let worker =
-            |_| Worker { tally: Tally::new(), counts: Counts::default(), outputs: Vec::new() };
-        let workers = (0..WORKERS).map(worker).collect();
-        Walk { found, workers, probe_found: None, summary: Summary::default() }
+        let other = known.filter(|_| !differences.is_empty());
+        if other.is_none() {
+            step::bystander(group.mapping, &node, &outcome.state, &mut differences);
+        }
+        if !differences.is_empty() {
+            return Err(NodeDivergence { differences, other });
+        }
+        Ok(known.unwrap_or_else(|| number(self.nodes.insert_full(key, node).0)))
     }
 
-    /// Walks, and returns the first difference of a transition, if there is one.
-    fn run(
-        &mut self,
-        limits: &Limits,
-        on_progress: &mut (dyn FnMut(Progress) + Send),
-        started: Instant,
-    ) -> Result<Option<Box<Divergence>>, Error> {
-        let (mut at, mut level_end) = (0_usize, 0);
-        let mut last = usize::MAX;
-        while at < self.found.pairs.len().min(last) {
-            if at == level_end {
-                self.summary.depth += 1;
-                level_end = self.found.pairs.len();
+    /// Asks the nodes that were met and not asked, until one answers wrongly. Returns the limit
+    /// that is reached before, if one is.
+    fn probe(&mut self) -> Option<Reason> {
+        while self.wrong.is_none() && self.probed < self.nodes.len() {
+            let exceeded = exceeded(&self.limits, self.started);
+            if exceeded.is_some() {
+                return exceeded;
             }
-            let looks = at.is_multiple_of(BETWEEN_LOOKS);
-            if looks {
-                let progress = Progress {
-                    phase: Phase::States,
-                    distinct: self.found.pairs.len() as u64,
-                    generated: self.workers.iter().flat_map(|one| one.counts.kinds.values()).sum(),
-                    levels: Some(self.summary.depth.saturating_sub(1)),
-                    frontier: Some((self.found.pairs.len() - at) as u64),
-                    elapsed: started.elapsed(),
-                };
-                self.summary.cut_short = limits.exceeded(&progress);
-                if self.summary.cut_short.is_some() {
+            let end = self.nodes.len().min(self.probed + TOGETHER);
+            for asked in parallel::map(self.probed..end, |at| self.ask(&self.nodes[at])) {
+                self.note(number(self.probed), asked);
+                self.probed += 1;
+                if self.wrong.is_some() {
                     break;
                 }
-                on_progress(progress);
-            }
-            let waiting = self.waiting();
-            let nodes = if looks || waiting.len() >= WORKERS { waiting } else { 0..0 };
-            let next_look = at - at % BETWEEN_LOOKS + BETWEEN_LOOKS;
-            let end = next_look.min(level_end).min(last);
-            self.found.has_room()?;
-            if let Err(found) = self.go_on(&(at..end), &nodes) {
-                return Ok(Some(found));
-            }
-            if self.probe_found.is_some() {
-                last = last.min(at.saturating_mul(2).saturating_add(AFTER_A_PROBE));
-            }
-            at = end;
-        }
-        let rest = self.waiting();
-        Ok(self.go_on(&(at..at), &rest).err())
-    }
-
-    /// The nodes that were met and not asked; none any more after one has answered wrongly.
-    fn waiting(&self) -> Range<usize> {
-        let (met, asked) = (self.found.nodes.len(), self.summary.probed as usize);
-        if self.probe_found.is_some() { met..met } else { asked..met }
-    }
-
-    /// Has these pairs expanded and these nodes asked, on all threads.
-    fn go_on(&mut self, pairs: &Range<usize>, nodes: &Range<usize>) -> Result<(), Box<Divergence>> {
-        let found = &self.found;
-        let all = parallel::map(self.workers.iter_mut().enumerate(), |(at, worker)| {
-            worker.work(found, share(pairs, at), share(nodes, at))
-        });
-        all.into_iter().try_for_each(|work| self.merge(work))
-    }
-
-    /// Takes in what a worker has done, after the workers before it.
-    fn merge(&mut self, work: Work<T>) -> Result<(), Box<Divergence>> {
-        for asked in work.asked {
-            if self.probe_found.is_none() {
-                let origin = self.found.nodes[self.summary.probed as usize].origin;
-                self.summary.probed += 1;
-                self.asked(asked, origin);
             }
         }
-        for reached in work.reached {
-            let place = reached.place;
-            let taken = self.found.take_in(reached);
-            taken.map_err(|parting| self.found.diverges(place, parting))?;
-        }
-        match work.diverged {
-            Some((place, parting)) => Err(self.found.diverges(place, parting)),
-            None => Ok(()),
-        }
+        None
     }
 
-    /// Asks the nodes that have never run, whether the world has any or not.
-    fn probe_fresh(&mut self, fresh: &[Node<T>]) {
-        for node in fresh {
-            if self.probe_found.is_none() {
-                let tally = &mut self.workers[0].tally;
-                let asked = probe::all(&self.found.group, node, tally);
-                self.asked(asked, None);
+    fn ask(&self, node: &Node<T>) -> (ProbeOutcome, Tally<T::Spec>) {
+        let mut tally = Tally::new();
+        (probe::all(&self.group, node, &mut tally), tally)
+    }
+
+    fn note(&mut self, node: NodeRef, (asked, tally): (ProbeOutcome, Tally<T::Spec>)) {
+        self.tally.add(&tally);
+        self.probes += asked.count;
+        self.wrong = asked.found.map(|wrong| (node, wrong));
+    }
+
+    /// The first shortest execution to a step with the result that is looked for, and that step.
+    fn execution(&mut self, exact: &Exact) -> Option<(Vec<Action>, Step<T>)> {
+        let path = exact.paths(self, &[SOUGHT]).pop()??;
+        let mut path = self.model.named(&path);
+        let world = self.model.world();
+        let (mut state, mut nodes) = (world.initial(), first());
+        for action in &path {
+            if let Some((id, step)) = self.step_of(&nodes, &state, action) {
+                nodes[id.index()] = self.after(&step)??;
+            }
+            state = world.apply(&state, action).state;
+        }
+        let (action, step) = world.actions(&state).into_iter().find_map(|action| {
+            let (_, step) = self.step_of(&nodes, &state, &action)?;
+            (self.after(&step) == Some(self.sought)).then_some((action, step))
+        })?;
+        path.push(action);
+        Some((path, step))
+    }
+
+    /// The first shortest execution after which a node is this one.
+    fn way_to(&mut self, node: NodeRef, threads: usize) -> Result<Vec<Action>, Error> {
+        if (node as usize) < self.group.played {
+            return Ok(Vec::new());
+        }
+        self.sought = Some(node);
+        let exact = search(self, Limits::NONE, threads, true, &mut |_| {})?;
+        Ok(self.execution(&exact).map_or_else(Vec::new, |(path, _)| path))
+    }
+
+    /// The first difference: of the step with which an execution ends, or of a wrong answer.
+    fn divergence(
+        &mut self,
+        world: &World,
+        parted: Option<(Vec<Action>, Step<T>)>,
+        threads: usize,
+    ) -> Result<Option<Box<Divergence>>, Error> {
+        if let Some((path, step)) = parted
+            && let Some(Err(NodeDivergence { differences, other })) = self.steps.get(&step)
+        {
+            let (found, other) = (differences.clone(), *other);
+            let mut all = Divergence::new(world, &path, None, found);
+            if let Some(other) = other {
+                all.other = Some(Trace::record(world, &self.way_to(other, threads)?, None));
+            }
+            return Ok(Some(Box::new(all)));
+        }
+        let Some((node, WrongAnswer { words, differences })) = self.wrong.take() else {
+            return Ok(None);
+        };
+        let path = self.way_to(node, threads)?;
+        Ok(Some(Box::new(Divergence::new(world, &path, Some(words), differences))))
+    }
+
+    /// The summary of the walk; without what is counted pair by pair if there is no room for that.
+    fn summary(&self, exact: Exact, has_room: bool) -> Summary {
+        let mut summary = Summary {
+            pairs: exact.counts().distinct,
+            nodes: self.nodes.len() as u64,
+            probes: self.probes,
+            probed: self.probed as u64,
+            depth: exact.counts().depth,
+            ..Summary::default()
+        };
+        let graph = if has_room { exact.graph(self) } else { None };
+        let Some(graph) = graph else { return summary };
+        let (mut tally, mut unplayed, mut states) = (Tally::new(), 0, FxHashSet::default());
+        tally.add(&self.tally);
+        for pair in 0..graph.len() {
+            let words = graph.words(pair);
+            let (_, model) = self.unpack(&words);
+            let is_first = states.insert(model.to_vec());
+            let actions = self.model.world().actions(&self.model.decode(model));
+            // A pair that was not expanded has no transitions.
+            for (action, &to) in actions.iter().zip(graph.successors(pair)) {
+                *summary.kinds.entry(kind(action).name()).or_default() += 1;
+                summary.outside += u64::from(to == OUTSIDE);
+                summary.covered += u64::from(is_first && to != OUTSIDE);
+                match happening(action) {
+                    Some((id, _)) if !self.group.plays(id) => unplayed += 1,
+                    Some((_, happening)) => tally.count(&happening, false),
+                    None => {}
+                }
             }
         }
-    }
-
-    fn asked(&mut self, asked: ProbeOutcome, origin: Origin) {
-        self.summary.probes += asked.count;
-        if let Some(probe::WrongAnswer { words, differences }) = asked.found {
-            let path = self.found.history(origin);
-            let all = Divergence::new(self.found.world, &path, Some(words), differences);
-            self.probe_found = Some(Box::new(all));
-        }
-    }
-
-    fn summary(self) -> Summary {
-        let (mut tally, mut counts) = (Tally::new(), Counts::default());
-        for worker in &self.workers {
-            tally.add(&worker.tally);
-            counts.add(&worker.counts);
-        }
-        let Counts { kinds, unplayed, outside, covered } = counts;
-        let (mapping, size) = (self.found.group.mapping, self.found.group.size);
+        let (mapping, size) = (self.group.mapping, self.group.size);
         let why = mapping.more.variants.unplayed;
         Summary {
-            pairs: self.found.pairs.len() as u64,
-            states: self.found.states.len() as u64,
-            nodes: self.found.nodes.len() as u64,
-            transitions: kinds.values().sum(),
-            outside,
-            kinds: kinds.into_iter().map(|(kind, count)| (kind.name(), count)).collect(),
+            states: states.len() as u64,
+            transitions: summary.kinds.values().sum(),
             unplayed: why.map(|why| Unplayed { why, transitions: unplayed }),
             coverage: tally.coverage(mapping, size),
-            covered,
-            ..self.summary
+            ..summary
         }
     }
-}
-
-/// The part of a range that the worker with this number gets.
-fn share(of: &Range<usize>, worker: usize) -> Range<usize> {
-    let from = |worker: usize| of.start + of.len() * worker / WORKERS;
-    from(worker)..from(worker + 1)
-}
-
-/// The number of something of which there are [not too many](Found::has_room).
-fn number(of: usize) -> u32 {
-    u32::try_from(of).unwrap_or_else(|_| unreachable!("a walk ends before it has so many"))
 }

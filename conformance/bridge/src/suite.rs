@@ -9,10 +9,11 @@
 use crate::coverage::about;
 use crate::divergence::Divergence;
 use crate::error::Error;
+use crate::lockstep::{exceeded, search};
 use crate::mapping::{Mapping, Sides};
 use crate::pair::{self, Pair};
 use bellwether_engine::check::cover::{Cover, cover};
-use bellwether_engine::check::exact::{Exact, SearchOptions, parallel};
+use bellwether_engine::check::exact::{Exact, parallel};
 use bellwether_engine::check::{Counts, Event, Limits, Phase, Progress, Reason, Watch};
 use bellwether_engine::trace::{DOWN, Trace};
 use bellwether_engine::world::packed::Packed;
@@ -124,21 +125,7 @@ pub fn find<T: Sides>(
     pair::group(mapping, &world)?;
     let started = Instant::now();
     let mut space = Packed::new(&world, Vec::new());
-    let mut on_event = |event: Event| {
-        if let Event::Progress(progress) = event {
-            on_progress(progress);
-        }
-    };
-    let options = SearchOptions {
-        limits: *limits,
-        edges: true,
-        threads,
-        violations: &[],
-        first: false,
-        disk: None,
-        on_event: &mut on_event,
-    };
-    let exact = Exact::search(&mut space, options)?;
+    let exact = search(&mut space, *limits, threads, true, on_progress)?;
     let mut suite = Suite::of(world, exact.counts());
     let bytes = exact.graph_bytes() + exact.counts().generated * BYTES;
     let no_room = || (!limits.leaves_room_for(bytes)).then_some(Reason::Memory);
@@ -146,6 +133,11 @@ pub fn find<T: Sides>(
         Some(reason) => Err(reason),
         None => {
             let at = exact.progress(Phase::Executions, started.elapsed());
+            let mut on_event = |event: Event| {
+                if let Event::Progress(progress) = event {
+                    on_progress(progress);
+                }
+            };
             let mut watch = Watch::new(*limits, at, &mut on_event);
             suite.build(exact, &space, &mut watch)
         }
@@ -345,14 +337,7 @@ pub fn run<T: Sides>(
     };
     let (mut done, mut cut_short) = (0, None);
     while done < suite.len() && found.is_none() {
-        cut_short = limits.exceeded(&Progress {
-            phase: Phase::Executions,
-            distinct: suite.summary.states,
-            generated: suite.summary.transitions,
-            levels: None,
-            frontier: None,
-            elapsed: started.elapsed(),
-        });
+        cut_short = exceeded(&limits, started);
         if cut_short.is_some() {
             break;
         }

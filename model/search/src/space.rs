@@ -84,18 +84,22 @@ pub trait Space: Send + Sync {
     /// is certain that they lead to states that also follow from others of the same or an earlier
     /// level. `last` is how `from` was reached; how each state is reached that follows is appended
     /// to `lasts`, and of two ways the larger one leaves out more. Besides the answers, it returns
-    /// how many steps were left out.
+    /// how many steps were left out. By default there is none.
     ///
     /// # Errors
     /// As [`expand`](Space::expand).
     fn expand_after(
         &self,
         from: &[u64],
-        last: Last,
+        _last: Last,
         scratch: &mut Scratch,
         next: &mut Vec<u64>,
         lasts: &mut Vec<Last>,
-    ) -> Result<(Answers, u64), Unlearned>;
+    ) -> Result<(Answers, u64), Unlearned> {
+        let answers = self.expand(from, scratch, next)?;
+        lasts.resize(next.len() / from.len(), NO_LAST);
+        Ok((answers, 0))
+    }
 
     /// Learns what follows `from`. States look as they did before.
     fn learn(&mut self, from: &[u64]);
@@ -124,25 +128,36 @@ pub trait Space: Send + Sync {
     /// Returns the actions that are enabled in `state`, in the order in which it is expanded.
     fn actions(&self, state: &[u64]) -> Vec<ActionId>;
 
-    /// Returns how fair an action is.
-    fn fairness(&self, action: ActionId) -> Fairness;
+    /// Returns how fair an action is. A space of which no liveness is asked has nothing fair.
+    fn fairness(&self, _action: ActionId) -> Fairness {
+        Fairness::None
+    }
 
     /// Returns whether this action may be enabled before and after a step that
     /// [interrupts](Space::interrupted) it.
-    fn interruptible(&self, action: ActionId) -> bool;
+    fn interruptible(&self, _action: ActionId) -> bool {
+        false
+    }
 
     /// Returns the actions that the one at this position of those enabled in `state` interrupts:
     /// what is enabled before it is not what is enabled after it, though both are called the same.
-    fn interrupted(&self, state: &[u64], position: usize) -> Vec<ActionId>;
+    fn interrupted(&self, _state: &[u64], _position: usize) -> Vec<ActionId> {
+        Vec::new()
+    }
 
     /// Returns whether some action may be strongly fair.
-    fn has_strong(&self) -> bool;
+    fn has_strong(&self) -> bool {
+        false
+    }
 
-    /// Returns the bounds that steps of the expanded states exceeded, one bit each.
-    fn left_bounds(&self) -> u32;
+    /// Returns the bounds that steps of the expanded states exceeded, one bit each. A space that
+    /// notes none has none to tell.
+    fn left_bounds(&self) -> u32 {
+        0
+    }
 
     /// Notes that steps of states that another space has expanded exceeded these bounds.
-    fn leave_bounds(&self, bounds: u32);
+    fn leave_bounds(&self, _bounds: u32) {}
 
     /// Is shown a few states of a breadth-first level, each in `width` words, now and then while
     /// the search goes deeper. Returns what there is to tell, such as what grows and keeps the
