@@ -75,7 +75,7 @@ fuzz_target!(|input: &[u8]| {
     let credentials = Credentials::none();
     node.runtime.block_on(async {
         tokio::select! {
-            asked = status::query(&node.address, &credentials, LIMIT) => match asked {
+            asked = status::query(&node.address, None, &credentials, LIMIT) => match asked {
                 Ok(_) => {}
                 // To tell what is wrong is a part of it.
                 Err(error) => drop(error.to_string()),

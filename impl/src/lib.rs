@@ -41,7 +41,7 @@
 //! through a crash is kept in a directory, [`Config::with_directory`].
 //!
 //! A node can take part in many elections at once, each with a leader of its own and spread over
-//! the nodes: see [`Groups`].
+//! the nodes: see [`Config::with_groups`].
 //!
 //! The state machines that decide are a package of their own, [`bellwether_core`], which does no
 //! I/O: its example `drive` is a program that drives one by itself. Databases and services that grant
@@ -64,24 +64,21 @@ mod store_client;
 mod transport;
 
 #[doc(inline)]
-pub use bellwether_core::protocol::{ClusterId, Epoch, Members, NodeId, Reason, Role, Timing};
+pub use bellwether_core::protocol::{Epoch, NodeId, Reason, Role, Timing};
 #[doc(inline)]
 pub use bellwether_core::store;
 use bellwether_core::{detector, for_each_core, member, protocol, trace};
 #[doc(inline)]
 pub use bellwether_stores::address::StoreAddress;
 pub use config::{
-    Address, Config, Credentials, Detection, DetectorSettings, Error as ConfigError, GroupName,
-    LeaseSection, MemberChange, MemberList, Security, StollerSection,
+    Address, Config, Credentials, Detection, DetectorSettings, Error as ConfigError, LeaseSection,
+    MemberChange, MemberList, Security, StollerSection,
 };
 #[cfg(feature = "config-file")]
-pub use config::{
-    Http, Log, LogSettings, NetworkSettings, Overrides, SecuritySettings, StorageSettings,
-};
+pub use config::{Log, Overrides};
 pub use driver::{
-    Approach, Change, Election, Groups, Guard, Handle, History, JoinError, LeadError, Leadership,
-    LeadershipWatch, MaintenanceReport, MembersError, OwnChange, PANIC_PAUSE, Preparation,
-    RequestError, Stopped, Term, UnknownGroup, Work,
+    Approach, Change, Election, Guard, Handle, History, JoinError, LeadError, Leadership,
+    LeadershipWatch, MaintenanceReport, MembersError, OwnChange, RequestError, Stopped, Term, Work,
 };
 pub use status::{
     CertificateReport, Counters, Link, Measurements, MemberReport, StatusReport, StoreView,
@@ -94,7 +91,6 @@ bellwether_core::debug_as_display!(
     driver::MembersError,
     driver::RecoveryError,
     driver::Stopped,
-    driver::UnknownGroup,
     fence::FenceError,
     fence::Stale,
     status::QueryError,

@@ -54,28 +54,6 @@ pub enum QueryError {
     },
 }
 
-/// Asks the node at `address` for its status, and waits at most `limit` for the answer. It needs
-/// the credentials of a node of that cluster; with certificates, these must say which node is
-/// [asked](Credentials::asking).
-///
-/// # Errors
-///
-/// A [`QueryError`] when there is no answer in time, or none that makes sense. A node with groups
-/// has no status but one for [each](query_group).
-pub async fn query(
-    address: &Address,
-    credentials: &Credentials,
-    limit: Duration,
-) -> Result<StatusReport, QueryError> {
-    match query_any(address, credentials, limit).await? {
-        Told::Status(report) => Ok(*report),
-        Told::Groups(_) => {
-            let problem = "it takes part in many elections: name a group".to_owned();
-            Err(QueryError::Nonsense { address: address.clone(), problem })
-        }
-    }
-}
-
 /// The answer of a node to a question for its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
@@ -85,83 +63,50 @@ pub enum Told {
     Groups(Box<GroupsReport>),
 }
 
-/// Does the same as [`query`], and returns what the node is asked for, whether it has groups or
-/// not.
-///
-/// # Errors
-///
-/// A [`QueryError`] when there is no answer in time, or none that makes sense.
-pub async fn query_any(
-    address: &Address,
-    credentials: &Credentials,
-    limit: Duration,
-) -> Result<Told, QueryError> {
-    match answer(address, credentials, limit, &Opening::StatusRequest).await? {
-        Reply::Status(report) => Ok(Told::Status(report)),
-        Reply::Groups(report) => Ok(Told::Groups(report)),
-        other => Err(nonsense(address, &other)),
-    }
-}
-
-/// Does the same as [`query`], for the status of the node in the group with this name.
+/// Asks the node at `address` for its status, in the group with this name if there is one, and waits
+/// at most `limit` for the answer. A node with groups that is asked of none of them answers which
+/// node leads each. The question needs the credentials of a node of that cluster; with certificates,
+/// these must say which node is [asked](Credentials::asking).
 ///
 /// # Errors
 ///
 /// A [`QueryError`] when there is no answer in time, or none that makes sense, or no such group.
-pub async fn query_group(
+pub async fn query(
     address: &Address,
-    group: &str,
+    group: Option<&str>,
     credentials: &Credentials,
     limit: Duration,
-) -> Result<StatusReport, QueryError> {
-    let question = Opening::GroupStatusRequest(group.to_owned());
-    match answer(address, credentials, limit, &question).await? {
-        Reply::Status(report) => Ok(*report),
-        other => Err(nonsense(address, &other)),
-    }
-}
-
-fn nonsense(address: &Address, reply: &Reply) -> QueryError {
-    let problem = match reply {
-        Reply::Refused(refusal @ Refusal::UnknownGroup(_)) => refusal.to_string(),
-        _ => "it answers something else".to_owned(),
-    };
-    QueryError::Nonsense { address: address.clone(), problem }
-}
-
-async fn answer(
-    address: &Address,
-    credentials: &Credentials,
-    limit: Duration,
-    question: &Opening,
-) -> Result<Reply, QueryError> {
-    let nonsense = |problem: String| QueryError::Nonsense { address: address.clone(), problem };
+) -> Result<Told, QueryError> {
+    let ask_group = |name: &str| Opening::GroupStatusRequest(name.to_owned());
+    let question = group.map_or(Opening::StatusRequest, ask_group);
+    let nonsense = |problem| Err(QueryError::Nonsense { address: address.clone(), problem });
     let there = Resolver::new(address.clone());
-    match timeout(limit, ask(&there, credentials, question)).await {
-        Ok(Ok(reply)) => Ok(reply),
+    match timeout(limit, ask(&there, credentials, &question)).await {
+        Ok(Ok(Reply::Status(report))) => Ok(Told::Status(report)),
+        Ok(Ok(Reply::Groups(report))) => Ok(Told::Groups(report)),
+        Ok(Ok(Reply::Refused(refusal @ Refusal::UnknownGroup(_)))) => nonsense(refusal.to_string()),
+        Ok(Ok(_)) => nonsense("it answers something else".to_owned()),
         Ok(Err(Failure::HungUp)) => Err(QueryError::Closed { address: address.clone() }),
         Ok(Err(Failure::Io(cause))) => {
             Err(QueryError::Unreachable { address: address.clone(), cause })
         }
-        Ok(Err(failure)) => Err(nonsense(failure.to_string())),
+        Ok(Err(failure)) => nonsense(failure.to_string()),
         Err(_) => Err(QueryError::Silent { address: address.clone(), limit }),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::net::TcpListener;
-
     use super::*;
+    use crate::transport::tests::bind;
 
     #[tokio::test]
     async fn a_node_that_closes_the_connection_before_it_answers_is_not_one_that_is_away() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address").to_string();
-        let address: Address = address.parse().expect("an address");
+        let (listener, address) = bind().await;
+        let address: Address = address.to_string().parse().expect("an address");
         let hangs_up = async { drop(listener.accept().await) };
         let (none, limit) = (Credentials::none(), Duration::from_secs(20));
-        let (told, ()) = tokio::join!(query_any(&address, &none, limit), hangs_up);
+        let (told, ()) = tokio::join!(query(&address, None, &none, limit), hangs_up);
         let error = told.expect_err("no answer");
         assert!(matches!(error, QueryError::Closed { .. }), "{error}");
     }

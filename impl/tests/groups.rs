@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bellwether::internal::config::{self, Address, Credentials};
-use bellwether::internal::status::{StatusReport, Told, query, query_any, query_group};
+use bellwether::internal::status::{StatusReport, Told, query};
 use bellwether::storage::{Memory, StorageError};
-use bellwether::{Config, Election, Groups, Guard, JoinError, NodeId};
+use bellwether::{Config, Election, Guard, JoinError, NodeId};
 use bellwether_core::protocol::quorum::{Durable, Preemption, Timing};
 use tokio::time::timeout;
 
@@ -32,12 +32,12 @@ fn config(node: u16, members: &[(u16, String)]) -> Config {
 }
 
 /// Three nodes with all groups, and what they keep.
-async fn cluster(kept: &[Kept; 3]) -> BTreeMap<NodeId, Groups> {
+async fn cluster(kept: &[Kept; 3]) -> BTreeMap<NodeId, Election> {
     let (listeners, members) = ports(3).await;
     let mut nodes = BTreeMap::new();
     for ((node, listener), kept) in (1..).zip(listeners).zip(kept) {
         let config = config(node, &members).with_groups(names()).expect("valid");
-        let joined = Groups::join_with(config, listener, kept.clone());
+        let joined = Election::join_groups_with(config, listener, kept.clone());
         nodes.insert(id(node), joined.expect("it listens"));
     }
     nodes
@@ -45,18 +45,16 @@ async fn cluster(kept: &[Kept; 3]) -> BTreeMap<NodeId, Groups> {
 
 /// Which of these nodes leads each group, and in which epoch, if all of them agree on that, and no
 /// other node has a lease.
-fn leaders(nodes: &BTreeMap<NodeId, Groups>) -> Option<BTreeMap<String, (NodeId, u64)>> {
+fn leaders(nodes: &BTreeMap<NodeId, Election>) -> Option<BTreeMap<String, (NodeId, u64)>> {
     let leader = |name: String| {
         let seen = nodes.values().map(|node| {
-            let now = node.group(&name).expect("a group").leadership().now();
+            let now = node.groups()[&name].leadership().now();
             Some((now.leader?, now.epoch?.number()))
         });
         let seen: Vec<_> = seen.collect();
         let first = seen.first().copied().flatten()?;
         let agreed = seen.iter().all(|other| *other == Some(first));
-        let guard = |(&id, node): (&NodeId, &Groups)| {
-            Some((id, node.group(&name).expect("a group").guard()?))
-        };
+        let guard = |(&id, node): (&NodeId, &Election)| Some((id, node.groups()[&name].guard()?));
         let mut guards: Vec<_> = nodes.iter().filter_map(guard).collect();
         // Those that are valid still when all were seen were valid at the same time.
         guards.retain(|(_, guard)| guard.is_valid_now());
@@ -76,7 +74,7 @@ fn shares(leaders: &BTreeMap<String, (NodeId, u64)>) -> BTreeMap<NodeId, usize> 
 
 /// Waits until each group has one leader, which is the expected one by the number of the group.
 async fn led(
-    nodes: &BTreeMap<NodeId, Groups>,
+    nodes: &BTreeMap<NodeId, Election>,
     expected: impl Fn(usize) -> u16,
 ) -> BTreeMap<String, (NodeId, u64)> {
     let as_expected = || {
@@ -107,8 +105,7 @@ async fn each_group_has_one_leader_and_they_are_spread_over_the_nodes_that_are_t
     let before = led(&nodes, first).await;
     assert_eq!(shares(&before), BTreeMap::from([(id(1), 6), (id(2), 7), (id(3), 7)]));
     for node in nodes.values() {
-        let (_, handle) = node.all().next().expect("there are groups");
-        assert_eq!(handle.status().members.len(), 2, "one link to each other node");
+        assert_eq!(node.handle().status().members.len(), 2, "one link to each other node");
     }
     // Of the groups of the node that is gone, each other one takes half.
     drop(nodes.remove(&id(3)));
@@ -131,7 +128,7 @@ async fn a_leader_that_steps_down_in_one_group_leads_the_others_on() {
     let name = names().next().expect("a group");
     let (leader, epoch) = before[&name];
     assert_eq!(leader, id(3), "the first group is that of the highest node");
-    let handle = nodes[&leader].group(&name).expect("a group");
+    let handle = &nodes[&leader].groups()[&name];
     let next = handle.step_down(LIMIT * 10).await.expect("it leads");
     assert_eq!(next, Some(id(2)), "the second one in that group");
     let after = led(&nodes, |number| if number == 0 { 2 } else { first(number) }).await;
@@ -141,7 +138,7 @@ async fn a_leader_that_steps_down_in_one_group_leads_the_others_on() {
             false => assert_eq!(*now, before[other], "{other} has the leader that it had"),
         }
     }
-    let other = nodes[&leader].group("shard-03").expect("a group");
+    let other = &nodes[&leader].groups()["shard-03"];
     assert!(handle.measurements().frozen > LIMIT, "it was asked in this group");
     assert_eq!(other.measurements().frozen, Duration::ZERO, "and in no other");
 }
@@ -173,11 +170,11 @@ async fn all_groups_share_one_directory_that_no_node_without_groups_can_use() {
         let (listener, address) = port().await;
         let config = Config::new("groups", 1, [(1, address)]).expect("valid");
         let config = config.with_directory(folder.path()).with_groups(groups).expect("valid");
-        Groups::join_on(config, listener)
+        Election::join_on(config, listener)
     };
-    let epochs = async |node: &Groups| {
+    let epochs = async |node: &Election| {
         let mut epochs = BTreeMap::new();
-        for (name, handle) in node.all() {
+        for (name, handle) in node.groups() {
             let guard = timeout(LIMIT, handle.lead()).await.expect("in time").expect("it leads");
             epochs.insert(name.to_owned(), guard.epoch());
         }
@@ -227,11 +224,11 @@ async fn nodes_with_other_groups_do_not_talk_and_say_why() {
     let mut join = |node, groups: &[&str]| {
         let config = config(node, &members).with_groups(groups).expect("valid");
         let listener = listeners.next().expect("two");
-        Groups::join_with(config, listener, Kept::default()).expect("it listens")
+        Election::join_groups_with(config, listener, Kept::default()).expect("it listens")
     };
     let (one, two) = (join(1, &["a", "b"]), join(2, &["a", "c"]));
     for node in [&one, &two] {
-        let said = problem_with_the_other(|| node.group("a").expect("a group").status()).await;
+        let said = problem_with_the_other(|| node.groups()["a"].status()).await;
         assert!(said.contains("other groups"), "{said}");
         assert!(said.contains("list the same [groups] on every node"), "{said}");
     }
@@ -242,7 +239,7 @@ async fn nodes_with_other_groups_do_not_talk_and_say_why() {
     let two = two.expect("it listens");
     let said = problem_with_the_other(|| two.handle().status()).await;
     assert!(said.contains("list the same [groups] on every node"), "{said}");
-    assert!(one.all().all(|(_, handle)| handle.leadership().now().leader.is_none()));
+    assert!(one.groups().values().all(|handle| handle.leadership().now().leader.is_none()));
     assert_eq!(two.leadership().now().leader, None);
 }
 
@@ -254,19 +251,18 @@ async fn what_is_wrong_with_groups_is_told_with_the_remedy() {
     assert!(matches!(twice, config::Error::Groups { .. }), "{twice}");
     assert_eq!(twice.to_string(), "groups: two groups are named `a`: remove one");
 
-    let none = Groups::join_with(config(), listener, Kept::default()).expect_err("no groups");
-    assert!(none.to_string().contains("`Election::join`"), "{none}");
+    let none =
+        Election::join_groups_with(config(), listener, Kept::default()).expect_err("no groups");
+    assert!(none.to_string().contains("`Election::join_with`"), "{none}");
     let listener = listen_again(address.as_str()).await;
     let grouped = config().with_groups(["a"]).expect("valid");
     let many = Election::join_with(grouped, listener, Memory::default()).expect_err("groups");
-    assert!(many.to_string().contains("`Groups::join`"), "{many}");
+    assert!(many.to_string().contains("`Election::join_groups_with`"), "{many}");
 
     let listener = listen_again(address.as_str()).await;
     let grouped = config().with_groups(["a", "b"]).expect("valid");
-    let node = Groups::join_with(grouped, listener, Kept::default()).expect("it listens");
-    let unknown = node.group("c").expect_err("no such group");
-    assert_eq!((unknown.name.as_str(), unknown.count), ("c", 2));
-    assert!(unknown.to_string().starts_with("there is no group `c`: "), "{unknown}");
+    let node = Election::join_groups_with(grouped, listener, Kept::default()).expect("it listens");
+    assert!(node.groups().keys().eq(&["a", "b"]));
 }
 
 #[tokio::test]
@@ -274,21 +270,20 @@ async fn a_node_with_groups_is_asked_for_all_of_them_or_for_the_status_of_one() 
     let (listener, address) = port().await;
     let config = Config::new("groups", 1, [(1, &address)]).expect("valid");
     let config = config.with_groups(["b", "a"]).expect("valid");
-    let node = Groups::join_with(config, listener, Kept::default()).expect("it listens");
-    for (_, handle) in node.all() {
+    let node = Election::join_groups_with(config, listener, Kept::default()).expect("it listens");
+    for handle in node.groups().values() {
         timeout(LIMIT, handle.lead()).await.expect("in time").expect("it leads");
     }
     let address: Address = address.parse().expect("an address");
     let none = Credentials::none();
-    let told = query_any(&address, &none, LIMIT).await.expect("it answers");
+    let told = query(&address, None, &none, LIMIT).await.expect("it answers");
     let Told::Groups(report) = told else { panic!("{told:?}") };
     assert_eq!((report.node, report.protocol.as_str()), (id(1), "quorum"));
     let told: Vec<_> = report.groups.iter().map(|one| (one.name.as_str(), one.leader)).collect();
     assert_eq!(told, [("a", Some(id(1))), ("b", Some(id(1)))]);
-    let status = query_group(&address, "b", &none, LIMIT).await.expect("there is one");
+    let told = query(&address, Some("b"), &none, LIMIT).await.expect("there is one");
+    let Told::Status(status) = told else { panic!("{told:?}") };
     assert_eq!((status.leader, status.incarnation), (Some(id(1)), None));
-    let unknown = query_group(&address, "c", &none, LIMIT).await.expect_err("there is none");
+    let unknown = query(&address, Some("c"), &none, LIMIT).await.expect_err("there is none");
     assert!(unknown.to_string().contains("it has no group `c`"), "{unknown}");
-    let which = query(&address, &none, LIMIT).await.expect_err("there are two");
-    assert!(which.to_string().contains("name a group"), "{which}");
 }

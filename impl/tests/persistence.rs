@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
-use bellwether::internal::status::{StatusReport, query};
+use bellwether::internal::status::{StatusReport, Told, query};
 use bellwether::storage::{Directory, Memory, Storage, StorageError};
 use bellwether::{Address, Credentials, StollerSection};
 use bellwether::{Config, Election, NodeId, Reason, Role, Stopped};
@@ -33,7 +33,9 @@ impl Pair {
 
     async fn status(&self, node: usize) -> StatusReport {
         let address: Address = self.addresses[node - 1].parse().expect("an address");
-        query(&address, &Credentials::none(), LIMIT).await.expect("it runs")
+        let told = query(&address, None, &Credentials::none(), LIMIT).await.expect("it runs");
+        let Told::Status(report) = told else { panic!("{told:?}") };
+        *report
     }
 }
 

@@ -1,15 +1,12 @@
 //! What the daemon runs before it leads, and on each change: one script at a time in an election,
 //! in the order in which its changes came, each for a limited time.
 
-use std::collections::BTreeMap;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
 use bellwether::internal::config::{Hooks, Runnable};
 use bellwether::internal::driver::Change;
-use bellwether::{
-    Approach, Config, Election, Epoch, Groups, Handle, NodeId, Preparation, Reason, Role,
-};
+use bellwether::{Approach, Config, Election, Epoch, Handle, NodeId, Reason, Role};
 use futures::FutureExt as _;
 use futures::future::join_all;
 use humantime::format_duration;
@@ -48,8 +45,8 @@ impl Running {
         Self { tasks, hooks, scripts, places: Arc::new(Semaphore::new(AT_ONCE)), cluster, node }
     }
 
-    /// Runs scripts from here on for this election, of the group with this name.
-    fn follow(&mut self, group: Option<&str>, handle: Handle, preparation: Option<Preparation>) {
+    /// Runs scripts from here on for this election, of the group with this name, if it has one.
+    fn follow(&mut self, group: Option<&str>, handle: Handle, prepares: bool) {
         let span = group
             .map_or_else(tracing::Span::none, |group| tracing::error_span!("election", %group));
         let runner = Runner {
@@ -64,7 +61,7 @@ impl Running {
             scripts: self.scripts.clone(),
             places: Arc::clone(&self.places),
         };
-        self.tasks.push(tokio::spawn(runner.run(preparation).instrument(span).boxed()));
+        self.tasks.push(tokio::spawn(runner.run(prepares).instrument(span).boxed()));
     }
 
     /// Runs these from now on.
@@ -82,33 +79,20 @@ impl Running {
     }
 }
 
-/// Takes part in one election, and runs scripts meanwhile.
+/// Takes part in the election of each group, and runs scripts meanwhile.
 pub(crate) async fn join<C: Runnable>(config: Config<C>) -> anyhow::Result<(Election, Running)> {
     let mut running = Running::new(&config);
-    let (election, preparation) = if config.hooks().before_leading.is_empty() {
-        (Election::join(config).await?, None)
+    let prepares = !config.hooks().before_leading.is_empty();
+    let election = if prepares {
+        Election::join_prepared(config).await?
     } else {
-        let (election, preparation) = Election::join_prepared(config).await?;
-        (election, Some(preparation))
+        Election::join(config).await?
     };
-    running.follow(None, election.handle(), preparation);
-    Ok((election, running))
-}
-
-/// Takes part in the elections of all groups, and runs scripts meanwhile.
-pub(crate) async fn join_groups<C: Runnable>(
-    config: Config<C>,
-) -> anyhow::Result<(Groups, Running)> {
-    let mut running = Running::new(&config);
-    let (groups, mut preparations) = if config.hooks().before_leading.is_empty() {
-        (Groups::join(config).await?, BTreeMap::new())
-    } else {
-        Groups::join_prepared(config).await?
-    };
-    for (name, handle) in groups.all() {
-        running.follow(Some(name), handle.clone(), preparations.remove(name));
+    for (name, handle) in election.groups() {
+        let group = Some(name.as_str()).filter(|name| !name.is_empty());
+        running.follow(group, handle.clone(), prepares);
     }
-    Ok((groups, running))
+    Ok((election, running))
 }
 
 struct Runner {
@@ -142,11 +126,11 @@ enum Ended {
 }
 
 impl Runner {
-    async fn run(mut self, mut preparation: Option<Preparation>) {
+    async fn run(mut self, prepares: bool) {
         let mut leadership = self.handle.leadership();
         loop {
             let approach = tokio::select! {
-                approach = next(&mut preparation) => approach,
+                Some(approach) = self.handle.approach(), if prepares => Some(approach),
                 changed = leadership.changed() => match changed {
                     Some(_) => None,
                     None => break,
@@ -282,16 +266,6 @@ impl Runner {
             }
             Err(error) => tracing::error!(node, hook, "the hook cannot run: {error:#}"),
         }
-    }
-}
-
-async fn next(preparation: &mut Option<Preparation>) -> Option<Approach> {
-    match preparation {
-        Some(preparation) => match preparation.next().await {
-            None => std::future::pending().await,
-            approach => approach,
-        },
-        None => std::future::pending().await,
     }
 }
 

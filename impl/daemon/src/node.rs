@@ -1,14 +1,11 @@
-//! The node of `run` and `exec`: what it needs before it can start, its part in one election or in
-//! those of its groups, and what it serves by HTTP.
+//! The node of `run` and `exec`: what it needs before it can start, and what it serves by HTTP.
 
 use std::path::Path;
 
 use anyhow::anyhow;
 use bellwether::http::{self, Options};
-use bellwether::internal::config::{
-    self, Address, Certificates, Credentials, Log, Runnable, Token,
-};
-use bellwether::{Config, Election, Groups, Handle, Stopped};
+use bellwether::internal::config::{self, Address, Certificates, Log, Runnable, Token};
+use bellwether::{Config, Election};
 use bellwether_stores::private_file::endless;
 use tokio::net::TcpListener;
 
@@ -61,54 +58,6 @@ pub(crate) fn startable<C: Runnable>(
     check(&config)?;
     config.open_trace()?;
     Ok(config)
-}
-
-/// A node that takes part.
-pub(crate) enum Part {
-    One(Box<Election>),
-    Many(Groups),
-}
-
-impl Part {
-    /// The node in each election.
-    pub(crate) fn handles(&self) -> Vec<Handle> {
-        match self {
-            Self::One(election) => vec![election.handle()],
-            Self::Many(groups) => groups.all().map(|(_, handle)| handle.clone()).collect(),
-        }
-    }
-
-    /// What the node serves by HTTP.
-    pub(crate) fn router(&self, options: Options) -> axum::Router {
-        match self {
-            Self::One(election) => http::router(election.handle(), options),
-            Self::Many(groups) => http::groups_router(groups, options),
-        }
-    }
-
-    /// See [`Election::replace_credentials`].
-    pub(crate) fn replace_credentials(&self, credentials: Credentials) {
-        match self {
-            Self::One(election) => election.replace_credentials(credentials),
-            Self::Many(groups) => groups.replace_credentials(credentials),
-        }
-    }
-
-    /// See [`Election::stopped`].
-    pub(crate) async fn stopped(&mut self) -> Result<(), Stopped> {
-        match self {
-            Self::One(election) => election.stopped().await,
-            Self::Many(groups) => groups.stopped().await,
-        }
-    }
-
-    /// See [`Election::leave`].
-    pub(crate) async fn leave(self) -> Result<(), Stopped> {
-        match self {
-            Self::One(election) => election.leave().await,
-            Self::Many(groups) => groups.leave().await,
-        }
-    }
 }
 
 /// A listener for HTTP, if one is configured, and what it is to serve.
@@ -164,12 +113,12 @@ impl Http {
         Ok(Self(Some(Listening { listener, options, encrypted })))
     }
 
-    /// Serves what this makes from here on, until the program ends. Returns what may be replaced.
-    pub(crate) fn serve(self, router: impl FnOnce(Options) -> axum::Router) -> Options {
+    /// Serves the endpoints of this node until the program ends. Returns what may be replaced.
+    pub(crate) fn serve(self, election: &Election) -> Options {
         let Some(Listening { listener, options, encrypted }) = self.0 else {
             return Options::default();
         };
-        let router = router(options.clone());
+        let router = http::router(election, options.clone());
         if encrypted {
             tokio::spawn(http::serve_encrypted(listener, router, options.clone()));
         } else {

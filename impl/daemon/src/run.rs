@@ -5,12 +5,12 @@ use std::pin::pin;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use bellwether::Config;
 use bellwether::internal::config::{self, Log, Origin, Overrides, Runnable, Visitor};
+use bellwether::{Config, Election, Handle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::health::Checker;
-use super::node::{self, Http, Part};
+use super::node::{self, Http};
 use super::reload::{Reload, Running};
 use super::{Failure, hooks, log, service};
 
@@ -90,17 +90,12 @@ async fn take_part<C: Runnable>(
         Signals::new().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
     let http = Http::listen(&config).await?;
     let checker = Checker::new(&config);
-    let (mut part, hooks) = if config.groups().is_empty() {
-        let (election, hooks) = hooks::join(config).await?;
-        (Part::One(Box::new(election)), hooks)
-    } else {
-        let (groups, hooks) = hooks::join_groups(config).await?;
-        (Part::Many(groups), hooks)
-    };
-    let _checks = checker.start(part.handles(), hooks.scripts.clone()).await;
-    let options = http.serve(|options| part.router(options));
+    let (mut election, hooks) = hooks::join(config).await?;
+    let handles: Vec<Handle> = election.groups().values().cloned().collect();
+    let _checks = checker.start(handles.clone(), hooks.scripts.clone()).await;
+    let options = http.serve(&election);
     service::ready();
-    let mut told = pin!(service::keep_told(part.handles()));
+    let mut told = pin!(service::keep_told(handles.clone()));
     loop {
         tokio::select! {
             signal = signals.next() => match signal {
@@ -111,8 +106,7 @@ async fn take_part<C: Runnable>(
                 }
             },
             read = reload.read() => {
-                let replace = |credentials| part.replace_credentials(credentials);
-                let handles = part.handles();
+                let replace = |credentials| election.replace_credentials(credentials);
                 let prefer = |priority| handles.iter().for_each(|node| node.set_priority(priority));
                 let running = Running {
                     log: started,
@@ -122,19 +116,23 @@ async fn take_part<C: Runnable>(
                 };
                 reload.finish(read, &running, &options);
             }
-            stopped = part.stopped() => return Ok(stopped.map(|()| 0)?),
+            stopped = election.stopped() => return Ok(stopped.map(|()| 0)?),
             () = &mut told => {}
         }
     }
-    leave(part, hooks, signals).await
+    leave(election, hooks, signals).await
 }
 
 /// Takes part no longer.
-async fn leave(part: Part, hooks: hooks::Running, mut signals: Signals) -> anyhow::Result<u8> {
+async fn leave(
+    election: Election,
+    hooks: hooks::Running,
+    mut signals: Signals,
+) -> anyhow::Result<u8> {
     service::stopping();
-    let node = part.handles().first().map(|handle| handle.leadership().now().node.get());
+    let node = election.leadership().now().node.get();
     let leaves = async {
-        part.leave().await?;
+        election.leave().await?;
         hooks.finish().await;
         anyhow::Ok(())
     };

@@ -12,8 +12,7 @@ use bellwether::internal::config::{
     self, Address, Credentials, Error, GroupName, Overrides, SecuritySettings, Source,
 };
 use bellwether::internal::status::{
-    CertificateReport, GroupsReport, MemberReport, QueryError, StatusReport, Told, query_any,
-    query_group,
+    CertificateReport, GroupsReport, MemberReport, QueryError, StatusReport, Told, query,
 };
 use bellwether::{NodeId, Role};
 use bellwether_cli::failure::Wrong;
@@ -147,13 +146,7 @@ async fn ask_node(
     credentials: &Credentials,
 ) -> Result<Told, QueryError> {
     let limit = args.wait.map_or(args.timeout, |wait| wait.min(args.timeout));
-    match &args.group {
-        Some(group) => {
-            let told = query_group(address, group.as_str(), credentials, limit).await;
-            told.map(|status| Told::Status(Box::new(status)))
-        }
-        None => query_any(address, credentials, limit).await,
-    }
+    query(address, args.group.as_ref().map(GroupName::as_str), credentials, limit).await
 }
 
 /// Asks all members at the same time.

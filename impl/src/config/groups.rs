@@ -15,7 +15,7 @@ use crate::storage::Owner;
 /// The name of a group: 1 to 64 letters, digits, dots, dashes and underscores.
 ///
 /// ```
-/// use bellwether::GroupName;
+/// use bellwether::internal::config::GroupName;
 /// assert_eq!("orders-17".parse::<GroupName>()?.as_str(), "orders-17");
 /// assert!("orders/17".parse::<GroupName>().is_err());
 /// # Ok::<(), bellwether::ConfigError>(())
@@ -133,8 +133,7 @@ fn wrong(problem: String) -> Error {
 
 impl<C: Runnable> Config<C> {
     /// Returns this configuration with these groups: elections with a leader each, in which the
-    /// same members take part, over one set of connections. They are the same on every node. Take
-    /// part with [`Groups::join`](crate::Groups::join).
+    /// same members take part, over one set of connections. They are the same on every node.
     ///
     /// Which member leads which group, if it can, follows from the place of the group in the order
     /// of the names: each member leads as many as any other, or one more.

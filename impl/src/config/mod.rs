@@ -103,10 +103,10 @@ impl Config {
     /// The first thing that is wrong, with the remedy.
     pub fn new<A: AsRef<str>>(
         cluster: &str,
-        node: impl TryInto<NodeId, Error = MemberError>,
-        members: impl IntoIterator<Item = (impl TryInto<NodeId, Error = MemberError>, A)>,
+        node: impl TryInto<NodeId, Error: Into<MemberError>>,
+        members: impl IntoIterator<Item = (impl TryInto<NodeId, Error: Into<MemberError>>, A)>,
     ) -> Result<Self, Error> {
-        Self::recommended(cluster, node.try_into()?, parsed(members)?)
+        Self::recommended(cluster, node_id(node)?, parsed(members)?)
     }
 
     /// The same without type parameters: it is compiled with the library.
@@ -138,11 +138,11 @@ impl<C: Runnable> Config<C> {
     /// The first thing that is wrong, with the remedy.
     pub fn for_protocol<A: AsRef<str>>(
         cluster: &str,
-        node: impl TryInto<NodeId, Error = MemberError>,
-        members: impl IntoIterator<Item = (impl TryInto<NodeId, Error = MemberError>, A)>,
+        node: impl TryInto<NodeId, Error: Into<MemberError>>,
+        members: impl IntoIterator<Item = (impl TryInto<NodeId, Error: Into<MemberError>>, A)>,
         section: C::Section,
     ) -> Result<Self, Error> {
-        Self::listed(cluster, node.try_into()?, parsed(members)?, section)
+        Self::listed(cluster, node_id(node)?, parsed(members)?, section)
     }
 
     fn listed(
@@ -183,9 +183,9 @@ impl<C: Runnable> Config<C> {
     /// than two members are left that vote.
     pub fn with_observers(
         mut self,
-        observers: impl IntoIterator<Item = impl TryInto<NodeId, Error = MemberError>>,
+        observers: impl IntoIterator<Item = impl TryInto<NodeId, Error: Into<MemberError>>>,
     ) -> Result<Self, Error> {
-        let observers: Result<Vec<_>, _> = observers.into_iter().map(TryInto::try_into).collect();
+        let observers: Result<Vec<_>, _> = observers.into_iter().map(node_id).collect();
         let witnesses = self.members.witnesses().to_vec();
         let all = Members::new(self.members.iter())?.numbered(self.config_epoch());
         let all = all.with_addresses(written(&self.addresses));
@@ -209,9 +209,9 @@ impl<C: Runnable> Config<C> {
     /// observes, or no other member votes.
     pub fn with_witnesses(
         mut self,
-        witnesses: impl IntoIterator<Item = impl TryInto<NodeId, Error = MemberError>>,
+        witnesses: impl IntoIterator<Item = impl TryInto<NodeId, Error: Into<MemberError>>>,
     ) -> Result<Self, Error> {
-        let witnesses: Result<Vec<_>, _> = witnesses.into_iter().map(TryInto::try_into).collect();
+        let witnesses: Result<Vec<_>, _> = witnesses.into_iter().map(node_id).collect();
         let observers = self.observers().collect();
         self.members = with_roles::<C>(self.members, observers, witnesses?)?;
         let section = self.section.clone();
@@ -578,10 +578,14 @@ fn digest(bytes: &[u8]) -> Digest {
 }
 
 fn parsed<A: AsRef<str>>(
-    members: impl IntoIterator<Item = (impl TryInto<NodeId, Error = MemberError>, A)>,
+    members: impl IntoIterator<Item = (impl TryInto<NodeId, Error: Into<MemberError>>, A)>,
 ) -> Result<Vec<(NodeId, Address)>, Error> {
     let members = members.into_iter();
-    members.map(|(id, address)| Ok((id.try_into()?, address.as_ref().parse()?))).collect()
+    members.map(|(node, address)| Ok((node_id(node)?, address.as_ref().parse()?))).collect()
+}
+
+fn node_id(node: impl TryInto<NodeId, Error: Into<MemberError>>) -> Result<NodeId, MemberError> {
+    node.try_into().map_err(Into::into)
 }
 
 /// Parses a length of time as people write it: 300ms, 1s 500ms, 2min.
@@ -601,6 +605,15 @@ mod tests {
     use crate::protocol::quorum::Quorum;
 
     const MEMBERS: [(u16, &str); 2] = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002")];
+
+    #[test]
+    fn a_node_is_named_by_its_number_or_its_id() {
+        let ids = MEMBERS.map(|(number, place)| (NodeId::new(number).expect("not zero"), place));
+        let config = Config::new("orders", ids[1].0, ids).expect("valid");
+        assert_eq!(config.node(), ids[1].0);
+        let error = Config::new("orders", 0, MEMBERS).expect_err("no node has it");
+        assert!(matches!(error, Error::Members(MemberError::NotAnId { .. })), "{error}");
+    }
 
     #[test]
     fn only_nodes_that_wait_for_others_are_told_that_the_cluster_is_new() {

@@ -7,13 +7,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use humantime::format_duration;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::commands::{Command, CommandRequest, ReplySender};
 use super::commit::Disk;
-use super::gate::PreparationSender;
 use super::guard::LeaseWriter;
 use super::leadership::{Leadership, Publisher};
 use super::lists;
@@ -22,7 +21,9 @@ use super::trace::{self, Trace};
 use super::work::PANIC_PAUSE;
 use crate::clock::Clock;
 use crate::config::Address;
-use crate::member::{Action, End, Event, LogLine, Member, ProgramView, StorageAnswer};
+use crate::member::{
+    Action, End, Event, LogLine, Member, PreparationRequest, ProgramView, StorageAnswer,
+};
 use crate::protocol::quorum::{Lists, WaitsToVote};
 use crate::protocol::{Core, Epoch, Members, NodeId, Reason, Role, Time};
 use crate::storage::StorageError;
@@ -45,7 +46,8 @@ pub(super) struct NodeLoop<C: Core, K: Clock> {
     pub(super) disk: Disk<C::Durable>,
     pub(super) publisher: Publisher,
     pub(super) lease_writer: LeaseWriter,
-    pub(super) preparation: PreparationSender,
+    /// What the program is to prepare itself for, if it is to.
+    pub(super) preparation: watch::Sender<Option<PreparationRequest>>,
     pub(super) seen: Arc<Observed>,
     pub(super) clock: K,
     /// How often it was asked for something.
@@ -221,7 +223,9 @@ impl<C: Core, K: Clock> NodeLoop<C, K> {
                 self.publisher.renew(lease);
             }
             Action::Change(lists) => self.change_lists(lists),
-            Action::Prepare(request) => self.preparation.send(request),
+            Action::Prepare(request) => {
+                self.preparation.send_replace(request);
+            }
             Action::EndWork(epoch) => return self.end_work(epoch),
             Action::Reply(ticket, reply) => {
                 if let Some(sender) = self.replies.remove(&ticket) {

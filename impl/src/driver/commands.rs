@@ -126,7 +126,7 @@ impl Handle {
     pub async fn responds(&self) -> Result<(), RequestError> {
         tokio::select! {
             answered = self.send_command(Command::Ping) => answered.map(drop),
-            () = self.seen.leases.work_tracker().awaited() => Ok(()),
+            () = self.seen.leases.work_tracker.awaited() => Ok(()),
         }
     }
 

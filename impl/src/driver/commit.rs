@@ -121,18 +121,6 @@ pub(super) struct GroupCommit<D> {
     _released: mpsc::Sender<Infallible>,
 }
 
-/// What waits until a storage is closed.
-pub(super) struct Released(mpsc::Receiver<Infallible>);
-
-impl Released {
-    /// Returns when no clone of the [`GroupCommit`] is left: no thread writes with the storage, all
-    /// groups have ended, and it is closed.
-    pub(super) async fn wait_until_released(mut self) {
-        // No sender sends anything.
-        let _ = self.0.recv().await;
-    }
-}
-
 struct Shared<D> {
     slot: Slot<D>,
     /// The states that are durable next.
@@ -156,12 +144,16 @@ struct Waiter {
 }
 
 impl<D: Clone + Send + 'static> GroupCommit<D> {
-    /// A storage, and what it has.
-    pub(super) fn new(store: Box<dyn Store<D>>, states: States<D>) -> (Self, Released) {
+    /// Returns what shares a storage that has these states. The receiver gets nothing but its end,
+    /// when no clone is left: no thread writes, all groups have ended, and the storage is closed.
+    pub(super) fn new(
+        store: Box<dyn Store<D>>,
+        states: States<D>,
+    ) -> (Self, mpsc::Receiver<Infallible>) {
         let shared = Shared { slot: Slot::Idle(store), states, waiting: Vec::new() };
         let (held, released) = mpsc::channel(1);
         let shared = Arc::new(Mutex::new(shared));
-        (Self { shared, times: Arc::default(), _released: held }, Released(released))
+        (Self { shared, times: Arc::default(), _released: held }, released)
     }
 
     /// Begins to save the state of the group with this number, or asks only whether anything could
@@ -396,15 +388,16 @@ mod tests {
     async fn a_storage_is_released_when_its_last_write_is_done() {
         let (writes, written) = channel();
         let (lets, results) = channel();
-        let (commit, released) = GroupCommit::new(Box::new(Slow(writes, results)), vec![None; 3]);
+        let (commit, mut released) =
+            GroupCommit::new(Box::new(Slow(writes, results)), vec![None; 3]);
         let save = commit.ask(Some((0, 1)));
         written.recv().expect("a write");
         drop((save, commit));
-        let mut released = Box::pin(released.wait_until_released());
+        let mut released = Box::pin(released.recv());
         let soon = std::time::Duration::from_millis(50);
         assert!(tokio::time::timeout(soon, &mut released).await.is_err(), "the thread writes");
         lets.send(Ok(())).expect("it waits");
-        released.await;
+        assert_eq!(released.await, None);
         assert!(lets.send(Ok(())).is_err(), "the storage is closed");
     }
 

@@ -6,20 +6,9 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::commands::{Command, CommandRequest};
+use super::handle::Handle;
 use crate::member::PreparationRequest;
 use crate::protocol::{Epoch, Reason};
-
-/// The side of the loop: where the program is asked.
-#[derive(Debug)]
-pub(super) struct PreparationSender(watch::Sender<Option<PreparationRequest>>);
-
-/// The program's side of a prepared start: see
-/// [`Election::join_prepared`](super::Election::join_prepared).
-#[derive(Debug)]
-pub struct Preparation {
-    requests: watch::Receiver<Option<PreparationRequest>>,
-    commands: mpsc::Sender<CommandRequest>,
-}
 
 /// A request to the program: the node has come to lead, and its program is to prepare itself.
 #[derive(Debug)]
@@ -29,31 +18,24 @@ pub struct Approach {
     commands: mpsc::Sender<CommandRequest>,
 }
 
-impl PreparationSender {
-    pub(super) fn new(commands: mpsc::Sender<CommandRequest>) -> (Self, Preparation) {
-        let (requests, requested) = watch::channel(None);
-        (Self(requests), Preparation { requests: requested, commands })
-    }
-
-    /// The program is to prepare itself for this, or for nothing any more.
-    pub(super) fn send(&self, request: Option<PreparationRequest>) {
-        self.0.send_replace(request);
-    }
-}
-
-impl Preparation {
-    /// Waits until the node has come to lead and its program is to prepare itself. Returns `None`
-    /// once the node has stopped taking part.
-    pub async fn next(&mut self) -> Option<Approach> {
-        let wanted = self.requests.wait_for(Option::is_some).await.ok()?;
-        let request = (*wanted)?;
-        drop(wanted);
-        let (requests, commands) = (self.requests.clone(), self.commands.clone());
-        Some(Approach { request, requests, commands })
+impl Handle {
+    /// Waits until the node has come to lead and its program is to prepare itself, if the node takes
+    /// part [with such a program](super::Election::join_prepared). Returns `None` once the node has
+    /// stopped taking part.
+    pub async fn approach(&self) -> Option<Approach> {
+        Approach::next(self.requests.clone(), self.commands.clone()).await
     }
 }
 
 impl Approach {
+    pub(super) async fn next(
+        mut requests: watch::Receiver<Option<PreparationRequest>>,
+        commands: mpsc::Sender<CommandRequest>,
+    ) -> Option<Self> {
+        let request = (*requests.wait_for(Option::is_some).await.ok()?)?;
+        Some(Self { request, requests, commands })
+    }
+
     /// Returns the epoch that the node leads, if its protocol has epochs.
     #[must_use]
     pub fn epoch(&self) -> Option<Epoch> {
@@ -87,7 +69,7 @@ impl Approach {
         self.answer(|number| Command::Unprepared(number, time)).await;
     }
 
-    /// Returns when the next [`Preparation::next`] is not about this any more.
+    /// Returns when the next [`Handle::approach`] is not about this any more.
     async fn answer(mut self, command: impl FnOnce(u64) -> Command) {
         let (reply, answered) = oneshot::channel();
         let request = CommandRequest { command: command(self.request.number), reply };

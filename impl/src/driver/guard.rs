@@ -27,7 +27,7 @@ use crate::protocol::{Epoch, Lease, NodeId, Time};
 #[derive(Clone, Debug)]
 pub struct Guard {
     epoch: Epoch,
-    leases: LeaseReader,
+    leases: Arc<NodeLease>,
 }
 
 impl Guard {
@@ -40,7 +40,7 @@ impl Guard {
     /// Returns the fencing token: the epoch, and this node.
     #[must_use]
     pub fn token(&self) -> Token {
-        Token { epoch: self.epoch, node: self.leases.shared.node }
+        Token { epoch: self.epoch, node: self.leases.node }
     }
 
     /// Returns whether the node leads this epoch now, and its lease is still valid.
@@ -58,7 +58,7 @@ impl Guard {
     }
 
     pub(super) fn work_tracker(&self) -> &WorkTracker {
-        self.leases.work_tracker()
+        &self.leases.work_tracker
     }
 
     /// How long it stays valid if the lease is not renewed. None if it is not valid now.
@@ -67,59 +67,50 @@ impl Guard {
     }
 }
 
-/// What the loop and the guards share. Times are nanoseconds of the clock.
+/// The lease of a node, which the loop writes and guards read. Times are nanoseconds of the clock.
 #[derive(Debug)]
-struct SharedLease {
+pub(super) struct NodeLease {
     node: NodeId,
+    clock: Box<dyn Clock>,
+    /// How long a lease is that has just been asked for.
+    length: Duration,
     /// The epoch that the node leads; 0, which no node leads, if it does not lead.
     epoch: AtomicU64,
     /// When its lease is over.
     until: AtomicU64,
     /// What the application does meanwhile that the loop waits for.
-    work_tracker: WorkTracker,
+    pub(super) work_tracker: WorkTracker,
     margin: Margin,
 }
 
 /// Writes the lease, for the loop. When it ends, however it does, the node leads no longer.
 #[derive(Debug)]
-pub(super) struct LeaseWriter {
-    shared: Arc<SharedLease>,
-    clock: Arc<dyn Clock>,
-    /// How long a lease is that has just been asked for.
-    length: Duration,
-}
-
-/// Reads the lease, for guards.
-#[derive(Clone, Debug)]
-pub(super) struct LeaseReader {
-    shared: Arc<SharedLease>,
-    clock: Arc<dyn Clock>,
-}
+pub(super) struct LeaseWriter(Arc<NodeLease>);
 
 impl LeaseWriter {
-    pub(super) fn new(node: NodeId, clock: impl Clock, length: Duration) -> (Self, LeaseReader) {
-        let shared = Arc::new(SharedLease {
+    pub(super) fn new(node: NodeId, clock: impl Clock, length: Duration) -> (Self, Arc<NodeLease>) {
+        let lease = Arc::new(NodeLease {
             node,
+            clock: Box::new(clock),
+            length,
             epoch: AtomicU64::default(),
             until: AtomicU64::default(),
             work_tracker: WorkTracker::default(),
             margin: Margin::default(),
         });
-        let clock: Arc<dyn Clock> = Arc::new(clock);
-        let writer = Self { shared: Arc::clone(&shared), clock: Arc::clone(&clock), length };
-        (writer, LeaseReader { shared, clock })
+        (Self(Arc::clone(&lease)), lease)
     }
 
     /// What is to end before another node can lead.
     pub(super) fn work_tracker(&self) -> &WorkTracker {
-        &self.shared.work_tracker
+        &self.0.work_tracker
     }
 
     /// The node has this lease from here on. A time is never written beside an epoch whose lease is
     /// over earlier. Returns what was left of the lease before, if that is [to be warned
     /// of](Margin::renewed).
     pub(super) fn set(&self, lease: Option<Lease>) -> Option<Duration> {
-        let SharedLease { epoch, until, margin, .. } = &*self.shared;
+        let NodeLease { clock, length, epoch, until, margin, .. } = &*self.0;
         let held = lease.map_or(0, |lease| lease.epoch.number());
         let (mut late, before) = (None, until.load(SeqCst));
         if epoch.load(SeqCst) != held {
@@ -127,8 +118,8 @@ impl LeaseWriter {
             until.store(0, SeqCst);
             margin.begin();
         } else if lease.is_some_and(|lease| lease.until.as_nanos() != before) {
-            let left = Time::from_nanos(before).since(self.clock.now());
-            late = Some(left).filter(|&left| margin.renewed(left, self.length));
+            let left = Time::from_nanos(before).since(clock.now());
+            late = Some(left).filter(|&left| margin.renewed(left, *length));
         }
         if let Some(lease) = lease {
             until.store(lease.until.as_nanos(), SeqCst);
@@ -144,12 +135,7 @@ impl Drop for LeaseWriter {
     }
 }
 
-impl LeaseReader {
-    /// What the loop waits for.
-    pub(super) fn work_tracker(&self) -> &WorkTracker {
-        &self.shared.work_tracker
-    }
-
+impl NodeLease {
     /// How long the lease lasts if it is not renewed.
     pub(super) fn left(&self) -> Option<Duration> {
         self.current().map(|lease| lease.until.since(self.clock.now()))
@@ -157,12 +143,12 @@ impl LeaseReader {
 
     /// What was left of the lease when it was renewed last.
     pub(super) fn margin(&self) -> Option<Duration> {
-        self.current().and_then(|_| self.shared.margin.left())
+        self.current().and_then(|_| self.margin.left())
     }
 
     /// How often the lease was renewed with less than a third of it left.
     pub(super) fn late_renewals(&self) -> u64 {
-        self.shared.margin.late()
+        self.margin.late()
     }
 
     /// The time by the clock of the node.
@@ -170,16 +156,15 @@ impl LeaseReader {
         self.clock.now()
     }
 
-    pub(super) fn guard(&self) -> Option<Guard> {
-        Some(Guard { epoch: self.current()?.epoch, leases: self.clone() })
+    pub(super) fn guard(self: &Arc<Self>) -> Option<Guard> {
+        Some(Guard { epoch: self.current()?.epoch, leases: Arc::clone(self) })
     }
 
     /// The lease that the node has now. The clock is read last: no pause in here makes a lease last
     /// longer.
     fn current(&self) -> Option<Lease> {
-        let SharedLease { epoch, until, .. } = &*self.shared;
-        let until = Time::from_nanos(until.load(SeqCst));
-        let epoch = epoch.load(SeqCst);
+        let until = Time::from_nanos(self.until.load(SeqCst));
+        let epoch = self.epoch.load(SeqCst);
         (epoch != 0 && self.clock.now() < until).then(|| Lease { epoch: Epoch::new(epoch), until })
     }
 }
@@ -235,7 +220,7 @@ mod tests {
     use crate::clock::tests::ManualClock;
     use crate::driver::tests::ms;
 
-    fn new(clock: ManualClock) -> (LeaseWriter, LeaseReader) {
+    fn new(clock: ManualClock) -> (LeaseWriter, Arc<NodeLease>) {
         LeaseWriter::new("3".parse().expect("an id"), clock, Duration::from_secs(2))
     }
 

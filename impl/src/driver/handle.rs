@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures::Stream;
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::commands::{Command, CommandRequest};
 use super::guard::Guard;
@@ -18,7 +18,7 @@ use super::leadership::{History, Leadership, LeadershipWatch, OwnChange};
 use super::observed::Observed;
 use super::standing::LocalFacts;
 use super::work::Work;
-use crate::member::{LONGEST_SLEEP, RequestError};
+use crate::member::{LONGEST_SLEEP, PreparationRequest, RequestError};
 use crate::status::{LinkMeasurements, Measurements, StatusReport, StoreView};
 
 /// A handle to an [`Election`](super::Election), through which a program uses a node that takes
@@ -28,12 +28,14 @@ use crate::status::{LinkMeasurements, Measurements, StatusReport, StoreView};
 pub struct Handle {
     pub(super) seen: Arc<Observed>,
     pub(super) commands: mpsc::Sender<CommandRequest>,
+    /// What the program is to prepare itself for, if it is to.
+    pub(super) requests: watch::Receiver<Option<PreparationRequest>>,
     pub(super) report: Arc<dyn Fn() -> StatusReport + Send + Sync>,
     pub(super) measured_links: Arc<dyn Fn() -> Vec<LinkMeasurements> + Send + Sync>,
     /// The protocol, if its leaders have no lease.
     pub(super) without_lease: Option<&'static str>,
     /// How long an election takes at most, if a leader comes of it.
-    pub(super) election: Duration,
+    pub(crate) election: Duration,
     /// What the node says of itself, and hears of the others.
     pub(super) facts: LocalFacts,
 }
@@ -107,12 +109,6 @@ impl Handle {
         self.without_lease.is_some() && self.seen.leadership.now().is_self()
     }
 
-    /// How long an election takes at most, if a leader comes of it.
-    #[cfg(feature = "http")]
-    pub(crate) fn election(&self) -> Duration {
-        self.election
-    }
-
     /// Returns the incarnation, which is one run of the node: the time of its start, in nanoseconds
     /// since 1970.
     #[must_use]
@@ -157,7 +153,7 @@ impl Handle {
     /// any other node learns of it: see [`Work`]. It runs in the task that calls this. What it has
     /// spawned is not dropped, and what it does between two awaits is not interrupted: there, ask
     /// the [`Guard`]. If it panics, this node leads no longer, and does not stand for election for
-    /// [a while](crate::driver::PANIC_PAUSE).
+    /// 10 seconds.
     ///
     /// ```no_run
     /// # async fn example(election: bellwether::Election) -> Result<(), bellwether::LeadError> {
@@ -320,6 +316,7 @@ mod tests {
             let handle = Handle {
                 seen: Observed::of(leadership, history, leases),
                 commands,
+                requests: watch::channel(None).1,
                 report,
                 measured_links: Arc::new(Vec::new),
                 without_lease: None,

@@ -40,18 +40,6 @@ pub(super) struct Away {
     unprepared: bool,
 }
 
-/// The reason why a node may not lead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Unfit {
-    /// Its program says that its machine is not fit to lead, and why.
-    Unhealthy(String),
-    /// It was asked not to stand for election, for so long from now on.
-    Asked(Duration),
-    /// Its program could not prepare itself. So it does not stand for election, for so long from
-    /// now on; or it leads without its program, if its protocol cannot step down.
-    Unprepared(Option<Duration>),
-}
-
 impl Eligibility {
     /// Notes what a node is asked at `now`, which may serve such requests. The `preparation` is the
     /// number of what its program is asked.
@@ -81,15 +69,15 @@ impl Eligibility {
     }
 
     /// Returns why the node may not lead at `now`, if it may not.
-    pub(super) fn unfit(&self, now: Time) -> Option<Unfit> {
+    pub(super) fn unfit(&self, now: Time) -> Option<Own> {
         let State { unhealthy, away } = lock(&self.0).clone();
         let away =
             away.and_then(|Away { until, unprepared }| match until.map(|until| until.since(now)) {
                 Some(left) if left.is_zero() => None,
-                Some(left) if !unprepared => Some(Unfit::Asked(left)),
-                left => Some(Unfit::Unprepared(left)),
+                Some(left) if !unprepared => Some(Own::Asked(left)),
+                left => Some(Own::Unprepared(left)),
             });
-        away.or_else(|| unhealthy.map(Unfit::Unhealthy))
+        away.or_else(|| unhealthy.map(Own::Unhealthy))
     }
 
     /// Returns for how long the node was asked not to stand for election, from `now` on.
@@ -127,8 +115,13 @@ fn unfit_because(reason: &str) -> String {
 /// What keeps the node itself from leading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Own {
-    /// It may not lead.
-    Unfit(Unfit),
+    /// Its program says that its machine is not fit to lead, and why.
+    Unhealthy(String),
+    /// It was asked not to stand for election, for so long from now on.
+    Asked(Duration),
+    /// Its program could not prepare itself. So it does not stand for election, for so long from
+    /// now on; or it leads without its program, if its protocol cannot step down.
+    Unprepared(Option<Duration>),
     /// Its program prepares itself.
     Prepares,
     /// It does not vote.
@@ -138,14 +131,10 @@ pub(super) enum Own {
 pub(super) fn own_cause(
     reason: Option<Reason>,
     waits: Option<WaitsToVote>,
-    unfit: Option<Unfit>,
+    unfit: Option<Own>,
 ) -> Option<Own> {
-    match (waits, unfit) {
-        (Some(waits), _) => Some(Own::Waits(waits)),
-        (None, Some(unfit)) => Some(Own::Unfit(unfit)),
-        (None, None) if reason == Some(Reason::PREPARING) => Some(Own::Prepares),
-        (None, None) => None,
-    }
+    let prepares = (reason == Some(Reason::PREPARING)).then_some(Own::Prepares);
+    waits.map(Own::Waits).or(unfit).or(prepares)
 }
 
 /// What is known of a cluster that has no leader.
@@ -200,14 +189,14 @@ fn describe_own(own: &Own) -> String {
     let left =
         |time: &Duration| format!("and does not stand for election for another {}", short(*time));
     match own {
-        Own::Unfit(Unfit::Unhealthy(reason)) => unfit_because(reason),
-        Own::Unfit(Unfit::Asked(time)) => {
+        Own::Unhealthy(reason) => unfit_because(reason),
+        Own::Asked(time) => {
             format!("this node was asked not to lead (`freeze`, `step-down`), {}", left(time))
         }
-        Own::Unfit(Unfit::Unprepared(Some(time))) => {
+        Own::Unprepared(Some(time)) => {
             format!("this node was elected, `before_leading` has failed, {}", left(time))
         }
-        Own::Unfit(Unfit::Unprepared(None)) => {
+        Own::Unprepared(None) => {
             "this node was elected, `before_leading` has failed, and nodes of this protocol cannot \
              step down"
                 .to_owned()
@@ -351,16 +340,16 @@ mod tests {
         let minute = Duration::from_secs(60);
         let unfit = |unfit| own_cause(None, None, Some(unfit));
         for (own, words) in [
-            (unfit(Unfit::Unhealthy("it is full".to_owned())), "not fit to lead: it is full"),
+            (unfit(Own::Unhealthy("it is full".to_owned())), "not fit to lead: it is full"),
             (
-                unfit(Unfit::Asked(minute)),
+                unfit(Own::Asked(minute)),
                 "`step-down`), and does not stand for election for another 1m",
             ),
             (
-                unfit(Unfit::Unprepared(Some(minute))),
+                unfit(Own::Unprepared(Some(minute))),
                 "failed, and does not stand for election for another 1m",
             ),
-            (unfit(Unfit::Unprepared(None)), "`before_leading` has failed, and nodes of"),
+            (unfit(Own::Unprepared(None)), "`before_leading` has failed, and nodes of"),
             (own_cause(Some(Reason::PREPARING), None, None), "`before_leading` has not ended"),
         ] {
             names(&says_with(own, &[reached(2), reached(3)]), &[words]);
@@ -390,7 +379,7 @@ mod tests {
             names(&says(waits), &[founder, "`bellwether recover --help`"]);
         }
         names(&says(WaitsToVote::ToBeLetIn), &["no vote before a leader lets it in"]);
-        let unfit = Some(Unfit::Unhealthy("the disk is full".to_owned()));
+        let unfit = Some(Own::Unhealthy("the disk is full".to_owned()));
         let own = own_cause(None, Some(WaitsToVote::ToBeLetIn), unfit);
         assert_eq!(own, Some(Own::Waits(WaitsToVote::ToBeLetIn)));
         let all = says_with(own, &[reached(2), reached(3)]);
@@ -427,7 +416,7 @@ mod tests {
         members.extend((0..154).map(|node| MemberReport { node: id(1 + node), ..reached(1) }));
         let silent = members.iter().map(|member| member.node).collect();
         let waits = WaitsToVote::ToFound { silent, founders: BTreeSet::new() };
-        let asked = Own::Unfit(Unfit::Asked(Duration::from_millis(u64::MAX)));
+        let asked = Own::Asked(Duration::from_millis(u64::MAX));
         for own in [asked, Own::Waits(waits)] {
             let said = says_with(Some(own), &members);
             assert_eq!(said.matches(&error).count(), NAMED);
@@ -447,12 +436,12 @@ mod tests {
         let eligibility = Eligibility::default();
         assert_eq!(eligibility.unfit(at(0)), None);
         eligibility.note(at(0), Command::Freeze(SECOND * 60), true, None);
-        assert_eq!(eligibility.unfit(at(20)), Some(Unfit::Asked(SECOND * 40)));
+        assert_eq!(eligibility.unfit(at(20)), Some(Own::Asked(SECOND * 40)));
         assert_eq!(eligibility.frozen(at(20)), SECOND * 40);
         eligibility.note(at(20), Command::StepDown(SECOND * 2), true, None);
         eligibility.note(at(21), Command::StepDown(Duration::ZERO), true, None);
         eligibility.note_change();
-        assert_eq!(eligibility.unfit(at(21)), Some(Unfit::Asked(SECOND)));
+        assert_eq!(eligibility.unfit(at(21)), Some(Own::Asked(SECOND)));
         assert_eq!((eligibility.unfit(at(22)), eligibility.frozen(at(22))), (None, Duration::ZERO));
     }
 
@@ -463,7 +452,7 @@ mod tests {
         eligibility.note(at(0), Command::SetHealthy(false), false, None);
         assert_eq!(eligibility.unfit(at(0)), None);
         eligibility.note(at(0), Command::SetHealthy(false), true, None);
-        let says_so = Unfit::Unhealthy("its program says so".to_owned());
+        let says_so = Own::Unhealthy("its program says so".to_owned());
         assert_eq!(eligibility.unfit(at(9)), Some(says_so));
         eligibility.note(at(9), Command::SetHealthy(true), true, None);
         assert_eq!(eligibility.unfit(at(9)), None);
@@ -493,12 +482,12 @@ mod tests {
         assert_eq!(eligibility.unfit(at(0)), None);
         eligibility.note(at(0), refuses(2), true, Some(2));
         eligibility.note_change();
-        assert_eq!(eligibility.unfit(at(10)), Some(Unfit::Unprepared(Some(SECOND * 20))));
+        assert_eq!(eligibility.unfit(at(10)), Some(Own::Unprepared(Some(SECOND * 20))));
         assert_eq!(eligibility.frozen(at(10)), Duration::ZERO, "no operator asked for that");
         assert_eq!(eligibility.unfit(at(30)), None);
         // A node that cannot step down leads on.
         eligibility.note(at(40), refuses(3), false, Some(3));
-        assert_eq!(eligibility.unfit(at(4_000)), Some(Unfit::Unprepared(None)));
+        assert_eq!(eligibility.unfit(at(4_000)), Some(Own::Unprepared(None)));
         eligibility.note_change();
         assert_eq!(eligibility.unfit(at(4_000)), None);
     }

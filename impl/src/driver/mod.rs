@@ -6,15 +6,14 @@
 //! what must survive a crash, and [failure detectors](crate::detector) for the members that the
 //! protocol has watched. A protocol that needs neither gets neither.
 //!
-//! A node takes part in one [`Election`], or in those of many [`Groups`]: then there is a task with
-//! a member for each, and they share the links, the storage and all else. One election is one group
+//! A node takes part in one [`Election`], or in those of many groups: then there is a task with a
+//! member for each, and they share the links, the storage and all else. One election is one group
 //! without a name.
 
 mod actor;
 mod commands;
 mod commit;
 mod gate;
-mod groups;
 mod guard;
 mod handle;
 mod known;
@@ -28,23 +27,25 @@ mod start;
 mod trace;
 mod work;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use thiserror::Error;
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::DropGuard;
 
-use self::commit::{SingleStore, Store};
-pub use self::gate::{Approach, Preparation};
-pub use self::groups::{Groups, UnknownGroup};
+use self::commit::{Named, SingleStore, Store};
+pub use self::gate::Approach;
 pub use self::guard::Guard;
 pub use self::handle::{Handle, LeadError};
 pub use self::leadership::{Change, History, Leadership, LeadershipWatch, OwnChange, Term};
 pub use self::lists::MembersError;
 pub use self::recovery::{Recovery, RecoveryError};
 pub use self::standing::MaintenanceReport;
-use self::start::{Joining, NodeTasks};
-pub use self::work::{PANIC_PAUSE, Work};
+use self::start::Joining;
+pub use self::work::Work;
 use crate::config::{self, Address, Config, Credentials, Runnable};
 pub use crate::member::RequestError;
 use crate::protocol::{Core, NodeId};
@@ -56,10 +57,33 @@ const CLOSED_WITHIN: Duration = Duration::from_millis(if cfg!(test) { 10_000 } e
 
 /// A node's part in the elections of its cluster. It ends with [`Election::leave`], or when this is
 /// dropped. Its [`Handle`], which can be cloned, does all that can be done with it meanwhile.
+///
+/// A node with [groups](Config::with_groups) takes part in the election of each, and has a handle
+/// for each. The groups share one set of connections, a storage and a log.
+///
+/// ```no_run
+/// use bellwether::{Config, Election};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
+/// let config = Config::new("orders", 2, members)?
+///     .with_groups((0..1_000).map(|shard| format!("shard-{shard}")))?
+///     .with_directory("/var/lib/orders");
+/// let election = Election::join(config).await?;
+/// if let Some(guard) = election.groups()["shard-17"].guard() {
+///     println!("this node leads shard 17, in epoch {}", guard.epoch());
+/// }
+/// election.leave().await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Election {
-    handle: Handle,
-    tasks: NodeTasks,
+    /// The node in each group, by its name: the empty one of the only election.
+    groups: BTreeMap<String, Handle>,
+    address: Option<SocketAddr>,
+    task: Option<JoinHandle<Result<(), StorageError>>>,
+    stop: Option<DropGuard>,
 }
 
 /// The reason why a node cannot take part.
@@ -121,7 +145,8 @@ pub enum Stopped {
 }
 
 impl Election {
-    /// Listens at the configured address, and takes part in elections by the protocol `C`.
+    /// Listens at the configured address, and takes part in elections by the protocol `C`: in that
+    /// of each group, if the configuration has some.
     ///
     /// # Errors
     ///
@@ -129,7 +154,7 @@ impl Election {
     /// [`Election::join_on`] says.
     pub async fn join<C: Runnable>(config: Config<C>) -> Result<Self, JoinError> {
         let listener = listen(&config).await?;
-        Ok(Self::start(config, listener, None, false)?.0)
+        Self::start(config, listener, None, false)
     }
 
     /// Does the same as [`Election::join`], with a program that prepares itself before it learns
@@ -141,8 +166,8 @@ impl Election {
     /// # use bellwether::{Config, Election};
     /// # async fn mount() -> bool { true }
     /// # async fn join(config: Config) -> Result<(), Box<dyn std::error::Error>> {
-    /// let (election, mut preparation) = Election::join_prepared(config).await?;
-    /// while let Some(mut approach) = preparation.next().await {
+    /// let election = Election::join_prepared(config).await?;
+    /// while let Some(mut approach) = election.handle().approach().await {
     ///     tokio::select! {
     ///         mounted = mount() => match mounted {
     ///             true => approach.ready().await,
@@ -151,7 +176,6 @@ impl Election {
     ///         () = approach.withdrawn() => {}
     ///     }
     /// }
-    /// # drop(election);
     /// # Ok(())
     /// # }
     /// ```
@@ -159,16 +183,14 @@ impl Election {
     /// # Errors
     ///
     /// As [`Election::join`].
-    pub async fn join_prepared<C: Runnable>(
-        config: Config<C>,
-    ) -> Result<(Self, Preparation), JoinError> {
+    pub async fn join_prepared<C: Runnable>(config: Config<C>) -> Result<Self, JoinError> {
         let listener = listen(&config).await?;
         Self::start(config, listener, None, true)
     }
 
     /// Takes part on a listener that is bound already, for example to a port that the system chose.
-    /// The others must be told its address; the configured one is not used. Durable state is kept
-    /// in the configured directory.
+    /// The others must be told its address; the configured one is not used. Durable state, of all
+    /// groups, is kept in the configured directory.
     ///
     /// Must be called within a tokio runtime.
     ///
@@ -181,7 +203,7 @@ impl Election {
         config: Config<C>,
         listener: TcpListener,
     ) -> Result<Self, JoinError> {
-        Ok(Self::start(config, Some(listener), None, false)?.0)
+        Self::start(config, Some(listener), None, false)
     }
 
     /// Does the same as [`Election::join_on`], with durable state in a storage of the caller's.
@@ -190,14 +212,41 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// As [`Election::join_on`].
+    /// As [`Election::join_on`], and [`JoinError::Config`] when the node has groups.
     pub fn join_with<C: Runnable>(
         config: Config<C>,
         listener: TcpListener,
         storage: impl Storage<C::Durable>,
     ) -> Result<Self, JoinError> {
+        if !config.groups().is_empty() {
+            let problem = "one storage keeps the states of all: take part with \
+                           `Election::join_groups_with`";
+            return Err(config::Error::Groups { problem: problem.to_owned() }.into());
+        }
         let store = SingleStore(Box::new(storage));
-        Ok(Self::start(config, Some(listener), Some(Box::new(store)), false)?.0)
+        Self::start(config, Some(listener), Some(Box::new(store)), false)
+    }
+
+    /// Does the same as [`Election::join_with`], for a node with groups: the storage keeps one value
+    /// with the state of each group by its name, which is saved as a whole.
+    ///
+    /// Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// As [`Election::join_on`], and [`JoinError::Config`] when the node has no groups.
+    pub fn join_groups_with<C: Runnable>(
+        config: Config<C>,
+        listener: TcpListener,
+        storage: impl Storage<BTreeMap<String, C::Durable>>,
+    ) -> Result<Self, JoinError> {
+        if config.groups().is_empty() {
+            let problem = "there are none: name them (`Config::with_groups`, `names` under \
+                           [groups]), or take part with `Election::join_with`";
+            return Err(config::Error::Groups { problem: problem.to_owned() }.into());
+        }
+        let store = Named::new(Box::new(storage), config.groups().to_vec());
+        Self::start(config, Some(listener), Some(Box::new(store)), false)
     }
 
     fn start<C: Runnable>(
@@ -205,40 +254,44 @@ impl Election {
         listener: Option<TcpListener>,
         store: DurableState<C>,
         prepares: bool,
-    ) -> Result<(Self, Preparation), JoinError> {
-        if !config.groups().is_empty() {
-            let problem = "a node with groups takes part with `Groups::join`".to_owned();
-            return Err(config::Error::Groups { problem }.into());
-        }
-        let joining = Joining { config, listener, store, prepares };
-        let (mut groups, tasks) = start::join(&mut Some(joining))?;
-        // Without groups there is one.
-        let (handle, preparation) = groups.remove(0);
-        Ok((Self { handle, tasks }, preparation))
+    ) -> Result<Self, JoinError> {
+        start::join(&mut Some(Joining { config, listener, store, prepares }))
     }
 
-    /// Returns a handle to this node, to be shared with other tasks.
+    /// Returns the handle to the node in each group, by the name of the group. Without groups there
+    /// is one, whose name is empty.
+    #[must_use]
+    pub fn groups(&self) -> &BTreeMap<String, Handle> {
+        &self.groups
+    }
+
+    /// Returns a handle to this node, to be shared with other tasks; with groups, to the node in the
+    /// [first](Election::groups) of them.
     #[must_use]
     pub fn handle(&self) -> Handle {
-        self.handle.clone()
+        self.first().clone()
+    }
+
+    fn first(&self) -> &Handle {
+        self.groups.values().next().unwrap_or_else(|| unreachable!("there is one at least"))
     }
 
     /// Returns what [`Handle::leadership`] does.
     #[must_use]
     pub fn leadership(&self) -> LeadershipWatch {
-        self.handle.leadership()
+        self.first().leadership()
     }
 
     /// Returns what [`Handle::guard`] does.
     #[must_use]
     pub fn guard(&self) -> Option<Guard> {
-        self.handle.guard()
+        self.first().guard()
     }
 
     /// Does what [`Handle::begin_work`] does.
     #[must_use]
     pub fn begin_work(&self) -> Option<Work> {
-        self.handle.begin_work()
+        self.first().begin_work()
     }
 
     /// Does what [`Handle::run_while_leader`] does.
@@ -251,13 +304,13 @@ impl Election {
         W: FnMut(Guard) -> F,
         F: Future,
     {
-        self.handle.run_while_leader(work).await
+        self.first().run_while_leader(work).await
     }
 
     /// Returns the address on which the node listens; `None` if it listens nowhere.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
-        self.tasks.address
+        self.address
     }
 
     /// Replaces the credentials with which the node proves itself by these, as
@@ -265,17 +318,20 @@ impl Election {
     /// Nothing happens if they are of another kind than before: that is the same on every node, and
     /// cannot change while they run.
     pub fn replace_credentials(&self, credentials: Credentials) {
-        self.tasks.credentials.replace(credentials);
+        self.first().seen.credentials.replace(credentials);
     }
 
     /// Waits until the node has stopped taking part although it was not told to leave. Returns `Ok`
-    /// only when this was asked before, and answered.
+    /// only when this was asked before, and answered. All groups stop together.
     ///
     /// # Errors
     ///
     /// Why it has stopped.
     pub async fn stopped(&mut self) -> Result<(), Stopped> {
-        self.tasks.stopped().await
+        let Some(task) = &mut self.task else { return Ok(()) };
+        let result = task.await;
+        self.task = None;
+        Ok(result.map_err(|_| Stopped::Panicked)??)
     }
 
     /// Stops taking part, and returns when the port is free again and the storage closed; one that
@@ -288,8 +344,9 @@ impl Election {
     /// # Errors
     ///
     /// Why it had stopped before. A task that panicked has left, too.
-    pub async fn leave(self) -> Result<(), Stopped> {
-        self.tasks.leave().await
+    pub async fn leave(mut self) -> Result<(), Stopped> {
+        drop(self.stop.take());
+        self.stopped().await
     }
 }
 

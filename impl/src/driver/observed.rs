@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::guard::LeaseReader;
+use super::guard::NodeLease;
 use super::leader_alarm::{Eligibility, Situation, explain, own_cause};
 use super::leadership::{History, Leadership, LeadershipWatch};
 use super::lists::MembershipChange;
@@ -32,7 +32,7 @@ pub(super) struct Observed {
     pub(super) start: Instant,
     pub(super) leadership: LeadershipWatch,
     pub(super) history: History,
-    pub(super) leases: LeaseReader,
+    pub(super) leases: Arc<NodeLease>,
     pub(super) lists: MembershipChange,
     pub(super) eligibility: Eligibility,
     /// Whether the node does not stand for election because of maintenance.
@@ -287,7 +287,7 @@ mod tests {
         pub(in crate::driver) fn of(
             leadership: LeadershipWatch,
             history: History,
-            leases: LeaseReader,
+            leases: Arc<NodeLease>,
         ) -> Arc<Self> {
             Arc::new(Self {
                 hello: Hello { incarnation: 1, ..hello(1) },

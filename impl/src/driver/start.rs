@@ -11,16 +11,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use futures::FutureExt as _;
 use futures::future::{self, BoxFuture, OptionFuture, join_all};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::actor::{self, NodeLoop};
 use super::commands::{self, CommandRequest};
 use super::commit::{Disk, GroupCommit};
-use super::gate::{Preparation, PreparationSender};
 use super::guard::LeaseWriter;
 use super::handle::Handle;
 use super::leader_alarm::Eligibility;
@@ -29,7 +28,7 @@ use super::lists::MembershipChange;
 use super::observed::{Observed, watch_expiries};
 use super::standing::{Keeper, LocalFacts};
 use super::trace::Trace;
-use super::{CLOSED_WITHIN, DurableState, JoinError, Stopped, known, open};
+use super::{CLOSED_WITHIN, DurableState, Election, JoinError, known, open};
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Config, Current, Runnable, StoreAccess};
 use crate::files;
@@ -43,14 +42,10 @@ use crate::store_client::StoreClient;
 use crate::transport::frame::Hello;
 use crate::transport::incoming::Inboxes;
 use crate::transport::outbox::Mailbox;
-use crate::transport::{self, Limits, Links, Reports, Terms};
+use crate::transport::{self, Limits, Links, Reports};
 
 /// How many elections a node may be without a leader before that is a problem.
 const ELECTIONS: u32 = 3;
-
-/// What the program gets of each group. A preparation is never asked for if the program does not
-/// prepare itself.
-pub(super) type Started = Vec<(Handle, Preparation)>;
 
 /// A node that is about to take part.
 pub(super) struct Joining<C: Runnable> {
@@ -66,7 +61,7 @@ macro_rules! registry {
         /// Does the same as [`start`], for an `Option` of [`Joining`] with one of the protocols.
         /// None of them is a parameter, so the member and its driver are compiled with the library,
         /// and not with each program that joins.
-        pub(super) fn join(joining: &mut dyn Any) -> Result<(Started, NodeTasks), JoinError> {
+        pub(super) fn join(joining: &mut dyn Any) -> Result<Election, JoinError> {
             $(if let Some(joining) = joining.downcast_mut::<Option<Joining<$core>>>() {
                 return joining.take().map_or_else(|| unreachable!("it joins once"), start);
             })+
@@ -78,7 +73,7 @@ macro_rules! registry {
 crate::for_each_core!(registry);
 
 /// Takes part in each election of the configuration.
-pub(super) fn start<C: Runnable>(joining: Joining<C>) -> Result<(Started, NodeTasks), JoinError> {
+pub(super) fn start<C: Runnable>(joining: Joining<C>) -> Result<Election, JoinError> {
     let Joining { config, listener, store, prepares } = joining;
     let others = config.addresses().count().saturating_sub(1);
     files::reserve(others).map_err(|(limit, needed)| JoinError::Files { limit, needed })?;
@@ -117,7 +112,6 @@ pub(super) fn start<C: Runnable>(joining: Joining<C>) -> Result<(Started, NodeTa
     let group = |(number, node)| common.group(number, node, trace.take());
     let groups: Vec<_> = nodes.into_iter().enumerate().map(group).collect();
     let limits = Limits::new(config.network_timeout());
-    let terms = Terms { credentials: credentials.clone(), limits };
     let (inboxes, arrivals) = Inboxes::new(groups.len());
     // One start of the process: a copy of the machine has another.
     let own = config.holder(rand::random())?;
@@ -125,20 +119,21 @@ pub(super) fn start<C: Runnable>(joining: Joining<C>) -> Result<(Started, NodeTa
         StoreClient::new(store, own.clone(), mailbox, inbox.clone()).run().boxed()
     });
     let clients: Vec<_> = clients.collect();
-    let reports = reports(config, &groups);
-    let mut connections = transport::start(hello, terms, &common.links, listener, reports, inboxes);
+    let reports = reports(&groups);
+    let (proof, links) = (credentials.clone(), &common.links);
+    let mut connections = transport::start(hello, proof, limits, links, listener, reports, inboxes);
     clients.into_iter().for_each(|client| drop(connections.spawn(client)));
     connections.spawn(watch(config, &groups, &credentials));
-    let handles: Vec<_> = groups.iter().map(|group| group.handle.clone()).collect();
+    let handles = groups.iter().map(|group| group.handle.clone()).collect();
     connections.spawn(Keeper::new(config, handles).run().boxed());
     log_start(config, common.hello.incarnation, address);
     let stop = CancellationToken::new();
-    let (started, loops): (Started, Vec<Loop>) = groups
+    let (groups, loops): (_, Vec<Loop>) = groups
         .into_iter()
         .zip(arrivals)
         .map(|(group, arrivals)| {
             let runs = group.node_loop.run(arrivals, group.commands, stop.clone());
-            ((group.handle, group.preparation), runs.instrument(group.span).boxed())
+            ((group.name, group.handle), runs.instrument(group.span).boxed())
         })
         .unzip();
     // Boxed, as all that is spawned for one protocol: a task of its own kind for each of them
@@ -146,13 +141,14 @@ pub(super) fn start<C: Runnable>(joining: Joining<C>) -> Result<(Started, NodeTa
     let (node, told) = (config.node().get(), stop.clone());
     let tasks = async move {
         let result = take_part(node, loops, connections, told).await;
-        let closed = released.map(|held| timeout(CLOSED_WITHIN, held.wait_until_released()));
+        let closed =
+            released.map(|mut held| timeout(CLOSED_WITHIN, async move { held.recv().await }));
         let written = written.map(|written| timeout(CLOSED_WITHIN, written));
         tokio::join!(facts.close(), OptionFuture::from(closed), OptionFuture::from(written));
         result
     };
     let (task, stop) = (Some(tokio::spawn(tasks.boxed())), Some(stop.drop_guard()));
-    Ok((started, NodeTasks { address, credentials, task, stop }))
+    Ok(Election { groups, address, task, stop })
 }
 
 /// A store of the lease of one group, and what is on its way there.
@@ -188,10 +184,11 @@ type TraceOf<C> = Trace<<C as Core>::Durable, <C as Core>::Message>;
 
 /// A group before its loop begins.
 struct Group<C: Runnable> {
+    /// Empty if it is the only election.
+    name: String,
     node_loop: NodeLoop<C, SystemClock>,
     commands: mpsc::Receiver<CommandRequest>,
     handle: Handle,
-    preparation: Preparation,
     span: tracing::Span,
 }
 
@@ -207,7 +204,7 @@ impl<C: Runnable> Common<'_, C> {
         let (commands, queue) = commands::channel();
         let (lists, lists_end) =
             MembershipChange::new(config, known::of_group(config, &node, known));
-        let (asks, preparation) = PreparationSender::new(commands.clone());
+        let (preparation, requests) = watch::channel(None);
         let election = C::election_takes(config.core());
         let seen = Arc::new(Observed {
             hello: hello.clone(),
@@ -231,6 +228,7 @@ impl<C: Runnable> Common<'_, C> {
         let handle = Handle {
             seen: Arc::clone(&seen),
             commands,
+            requests,
             report: Arc::new(move || reported.report(&reported_links)),
             measured_links: Arc::new(move || measured.measurements()),
             without_lease: C::shortest_lease(config.core()).is_none().then_some(C::NAME),
@@ -244,7 +242,7 @@ impl<C: Runnable> Common<'_, C> {
             disk: Disk::of(commit.clone(), number),
             publisher,
             lease_writer,
-            preparation: asks,
+            preparation,
             seen,
             clock,
             cuts_off: None,
@@ -253,12 +251,13 @@ impl<C: Runnable> Common<'_, C> {
             end: None,
             trace,
         };
+        let name = config.groups().get(number).map(ToString::to_string).unwrap_or_default();
         // On the highest level, so that every line has the name, whatever is logged.
-        let span = config.groups().get(number).map_or_else(
-            tracing::Span::none,
-            |name| tracing::error_span!("election", group = %name),
-        );
-        Group { node_loop, commands: queue, handle, preparation, span }
+        let span = match name.as_str() {
+            "" => tracing::Span::none(),
+            group => tracing::error_span!("election", %group),
+        };
+        Group { name, node_loop, commands: queue, handle, span }
     }
 }
 
@@ -273,13 +272,11 @@ fn links<C: Runnable>(config: &Config<C>, known: &Lists, lifetime: Duration) -> 
 }
 
 /// What says how the node is, for those that ask at the port of the nodes.
-fn reports<C: Runnable>(config: &Config<C>, groups: &[Group<C>]) -> Reports {
-    let name = |number: usize| config.groups().get(number).cloned();
-    let report =
-        |(number, group): (usize, &Group<C>)| (name(number), Arc::clone(&group.handle.report));
+fn reports<C: Runnable>(groups: &[Group<C>]) -> Reports {
+    let report = |group: &Group<C>| (group.name.clone(), Arc::clone(&group.handle.report));
     let watches: Vec<_> = groups.iter().map(|group| group.handle.leadership()).collect();
     let leads = Box::new(move || watches.iter().any(|watch| watch.now().is_self()));
-    Reports { groups: groups.iter().enumerate().map(report).collect(), leads }
+    Reports { groups: groups.iter().map(report).collect(), leads }
 }
 
 /// Says in the log when a group has no leader for too long, and which certificates expire.
@@ -362,31 +359,6 @@ fn incarnation() -> u64 {
 
 /// The loop around the member of one group, until it ends.
 type Loop = BoxFuture<'static, Result<(), StorageError>>;
-
-/// A node that takes part, until this is dropped.
-#[derive(Debug)]
-pub(super) struct NodeTasks {
-    pub(super) address: Option<SocketAddr>,
-    pub(super) credentials: Current,
-    task: Option<JoinHandle<Result<(), StorageError>>>,
-    stop: Option<DropGuard>,
-}
-
-impl NodeTasks {
-    /// See [`Election::stopped`](super::Election::stopped).
-    pub(super) async fn stopped(&mut self) -> Result<(), Stopped> {
-        let Some(task) = &mut self.task else { return Ok(()) };
-        let result = task.await;
-        self.task = None;
-        Ok(result.map_err(|_| Stopped::Panicked)??)
-    }
-
-    /// See [`Election::leave`](super::Election::leave).
-    pub(super) async fn leave(mut self) -> Result<(), Stopped> {
-        drop(self.stop.take());
-        self.stopped().await
-    }
-}
 
 /// Lets a node take part until it is told to stop, has to, or has lost a link.
 async fn take_part(

@@ -14,15 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::field::Field;
 use tracing_subscriber::layer::{self, Layer, SubscriberExt as _};
 
 use super::actor::NodeLoop;
 use super::commit::Disk;
-use super::gate::PreparationSender;
-use super::guard::{LeaseReader, LeaseWriter};
+use super::guard::{LeaseWriter, NodeLease};
 use super::leadership::Publisher;
 use super::observed::Observed;
 use super::*;
@@ -223,7 +222,7 @@ fn around<C: Core>(
     setup: Setup,
     storage: Option<Box<dyn Storage<C::Durable>>>,
     clock: &ManualClock,
-) -> (NodeLoop<C, ManualClock>, LeadershipWatch, LeaseReader) {
+) -> (NodeLoop<C, ManualClock>, LeadershipWatch, Arc<NodeLease>) {
     let id = node.status().id;
     let (publisher, leadership, history) = Publisher::new(id);
     let (lease_writer, leases) = LeaseWriter::new(id, clock.clone(), setup.silence);
@@ -235,7 +234,7 @@ fn around<C: Core>(
         disk: Disk::new(storage),
         publisher,
         lease_writer,
-        preparation: PreparationSender::new(super::commands::channel().0).0,
+        preparation: watch::Sender::new(None),
         seen: Observed::of(leadership.clone(), history, leases.clone()),
         clock: clock.clone(),
         cuts_off: None,

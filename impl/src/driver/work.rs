@@ -13,7 +13,7 @@ use crate::protocol::Epoch;
 
 /// The time for which a node does not stand for election after its work has panicked. Meanwhile
 /// another node can lead, and the program can get ready to work again.
-pub const PANIC_PAUSE: Duration = Duration::from_secs(10);
+pub(super) const PANIC_PAUSE: Duration = Duration::from_secs(10);
 
 /// Work that only a leader may do, under way: a [`Guard`] that the node waits for.
 ///
@@ -27,8 +27,8 @@ pub const PANIC_PAUSE: Duration = Duration::from_secs(10);
 /// is answered.
 ///
 /// A node must not lead on when a panic has ended its work. So one that is dropped by a panic, as
-/// the task that has it unwinds, makes the node hand over, and not run for [`PANIC_PAUSE`]. No work
-/// begins any more under that leadership.
+/// the task that has it unwinds, makes the node hand over, and not run for 10 seconds. No work begins
+/// any more under that leadership.
 #[derive(Debug)]
 pub struct Work {
     guard: Guard,

@@ -211,7 +211,7 @@ impl Shared {
     /// lease is left at any time.
     pub(super) fn longest(&self) -> Duration {
         let left = self.handle.status().lease_ms.map(Duration::from_millis);
-        LIMIT + left.unwrap_or_default() * 2 + self.handle.election()
+        LIMIT + left.unwrap_or_default() * 2 + self.handle.election
     }
 
     fn node(&self) -> u16 {

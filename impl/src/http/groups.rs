@@ -13,8 +13,8 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
-use super::{FOLLOWERS, Options, Shared, fresh, look, metrics, other_method, refuse, routes};
-use crate::driver::{Groups, Handle};
+use super::{Options, Shared, fresh, look, metrics, other_method, refuse};
+use crate::driver::Handle;
 use crate::report::GroupReport;
 
 /// What every endpoint can use.
@@ -25,13 +25,13 @@ struct SharedGroups {
     followers: Arc<Semaphore>,
 }
 
-/// Returns the endpoints of a node with groups, to be served as they are or below another path:
-/// `/groups` lists them, and what [`router`](super::router) serves is served below
-/// `/groups/NAME`. `/livez`, `/readyz` and `/metrics` are about all of them.
-pub fn groups_router(groups: &Groups, options: Options) -> Router {
-    let handles = groups.all().map(|(name, handle)| (name.to_owned(), handle.clone()));
-    let handles = Arc::new(handles.collect());
-    let followers = Arc::new(Semaphore::new(FOLLOWERS));
+/// Returns the endpoints of a node with groups.
+pub(super) fn routes(
+    handles: BTreeMap<String, Handle>,
+    options: Options,
+    followers: Arc<Semaphore>,
+) -> Router {
+    let handles = Arc::new(handles);
     Router::new()
         .route("/groups", get(list))
         .route("/groups/{name}/{*rest}", any(in_group))
@@ -71,7 +71,7 @@ async fn in_group(
         return refuse(StatusCode::NOT_FOUND, "there is no such endpoint");
     };
     *request.uri_mut() = uri;
-    match routes(Shared { handle, options, followers }).oneshot(request).await {
+    match super::routes(Shared { handle, options, followers }).oneshot(request).await {
         Ok(response) => response,
         Err(never) => match never {},
     }
@@ -101,5 +101,5 @@ async fn readyz(State(shared): State<SharedGroups>) -> Response {
 
 /// The metrics of the node, and sums over its groups.
 async fn all_metrics(State(shared): State<SharedGroups>) -> Response {
-    metrics::group_metrics(shared.handles, shared.options)
+    metrics::written(shared.handles, shared.options)
 }

@@ -304,20 +304,6 @@ impl Kind {
     }
 }
 
-/// Collects from one node.
-#[derive(Debug)]
-struct Collected(Handle, Options);
-
-impl Collector for Collected {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let seen = Seen::of(&self.0, &self.1);
-        for Metric(name, help, kind) in METRICS {
-            encode(&mut encoder, name, help, kind, &seen)?;
-        }
-        Ok(())
-    }
-}
-
 fn encode(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
@@ -390,13 +376,14 @@ const OF_ONE: [&str; 7] = [
     "bellwether_store_holder",
 ];
 
-/// Collects from all groups of a node: the metrics of the node, with sums over its groups, and
-/// which of the groups it leads. The metrics of one group alone are at `/groups/NAME/metrics`. The
-/// groups are at most as many as [may be configured](crate::config::GroupName::MOST).
+/// Collects from one election, which has no name here, or from all groups of a node: the metrics of
+/// the node, with sums over its groups, and which of the groups it leads. The metrics of one group
+/// alone are at `/groups/NAME/metrics`. The groups are at most as many as [may be
+/// configured](crate::config::GroupName::MOST).
 #[derive(Debug)]
-struct CollectedGroups(Arc<BTreeMap<String, Handle>>, Options);
+struct Collected(Arc<BTreeMap<String, Handle>>, Options);
 
-impl CollectedGroups {
+impl Collected {
     /// What there is to see of the node, and of all groups together.
     fn seen(&self) -> Option<Seen> {
         let mut nodes = self.0.values().map(|handle| Seen::of(handle, &self.1));
@@ -419,12 +406,16 @@ impl CollectedGroups {
     }
 }
 
-impl Collector for CollectedGroups {
+impl Collector for Collected {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let Some(seen) = self.seen() else { return Ok(()) };
-        for Metric(name, help, kind) in METRICS.iter().filter(|metric| !OF_ONE.contains(&metric.0))
-        {
-            encode(&mut encoder, name, help, kind, &seen)?;
+        let (Some(seen), is_one) = (self.seen(), self.0.contains_key("")) else { return Ok(()) };
+        for Metric(name, help, kind) in METRICS {
+            if is_one || !OF_ONE.contains(name) {
+                encode(&mut encoder, name, help, kind, &seen)?;
+            }
+        }
+        if is_one {
+            return Ok(());
         }
         let leads: Vec<_> = self.0.iter().map(|(name, node)| (name, node.leads_now())).collect();
         let led = leads.iter().filter(|(_, leads)| *leads).count();
@@ -453,18 +444,13 @@ const ROLES: [Role; 5] =
 
 /// The metrics in the text format of OpenMetrics.
 pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
-    written(Box::new(Collected(shared.handle, shared.options)))
+    written(Arc::new([(String::new(), shared.handle)].into()), shared.options)
 }
 
-/// The same of a node with these groups.
-pub(super) fn group_metrics(handles: Arc<BTreeMap<String, Handle>>, options: Options) -> Response {
-    written(Box::new(CollectedGroups(handles, options)))
-}
-
-/// What is collected, as text.
-fn written(collector: Box<dyn Collector>) -> Response {
+/// What is collected of a node with these groups, as text.
+pub(super) fn written(handles: Arc<BTreeMap<String, Handle>>, options: Options) -> Response {
     let mut registry = Registry::default();
-    registry.register_collector(collector);
+    registry.register_collector(Box::new(Collected(handles, options)));
     let mut text = String::new();
     match prometheus_client::encoding::text::encode(&mut text, &registry) {
         Ok(()) => {

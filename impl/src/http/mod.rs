@@ -4,14 +4,13 @@
 //! A program that has an axum server of its own nests the [`router`]. Any other calls [`serve`],
 //! which has limits on connections, headers and time, or [`serve_encrypted`]. What is only read
 //! needs no permission; what changes something needs the token of the [`Options`] or a certificate
-//! of the client's, and is refused without. A page of another site changes nothing. A node with
-//! groups has a [`groups_router`].
+//! of the client's, and is refused without. A page of another site changes nothing.
 //!
 //! ```no_run
 //! # async fn example(election: bellwether::Election) {
 //! let options = bellwether::http::Options::default();
 //! let app: axum::Router = axum::Router::new()
-//!     .nest("/election", bellwether::http::router(election.handle(), options));
+//!     .nest("/election", bellwether::http::router(&election, options));
 //! # }
 //! ```
 
@@ -33,14 +32,15 @@ use axum::routing::{get, post};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-pub use self::groups::groups_router;
+#[doc(hidden)]
 pub use self::metrics::names as metrics;
 pub use self::server::{serve, serve_encrypted};
 use self::tokens::WrongTokens;
 use crate::config::{Certificates, Token};
-use crate::driver::Handle;
+use crate::driver::{Election, Handle};
 
 /// The endpoints, each with its method and its path.
+#[doc(hidden)]
 pub const ENDPOINTS: [(&str, &str); 14] = [
     ("GET", "/"),
     ("GET", "/leader"),
@@ -149,10 +149,15 @@ struct Shared {
     followers: Arc<Semaphore>,
 }
 
-/// Returns the endpoints of a node, to be served as they are or below another path.
-pub fn router(handle: Handle, options: Options) -> Router {
+/// Returns the endpoints of a node, to be served as they are or below another path. If the node has
+/// groups, `/groups` lists them, these endpoints are below `/groups/NAME` for each, and `/livez`,
+/// `/readyz` and `/metrics` are about all.
+pub fn router(election: &Election, options: Options) -> Router {
     let followers = Arc::new(Semaphore::new(FOLLOWERS));
-    routes(Shared { handle, options, followers })
+    match election.groups().get("").cloned() {
+        Some(handle) => routes(Shared { handle, options, followers }),
+        None => groups::routes(election.groups().clone(), options, followers),
+    }
 }
 
 fn routes(shared: Shared) -> Router {

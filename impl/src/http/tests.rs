@@ -12,7 +12,7 @@ use axum::http::Request;
 use futures::StreamExt as _;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower::ServiceExt as _;
 
@@ -20,6 +20,7 @@ use super::server::HEAD;
 use super::*;
 use crate::config::{CertificateUse, Credentials, Expiry};
 use crate::storage::Memory;
+use crate::transport::tests::bind;
 use crate::{Config, Election, Timing};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -37,8 +38,8 @@ async fn cluster() -> Vec<Election> {
     let mut listeners = Vec::new();
     let mut members = Vec::new();
     for node in 1..=3 {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        members.push((node, listener.local_addr().expect("an address").to_string()));
+        let (listener, address) = bind().await;
+        members.push((node, address.to_string()));
         listeners.push(listener);
     }
     let join = |(node, listener)| {
@@ -72,7 +73,7 @@ fn certify(node: &Election) {
 
 /// The endpoints of this node, without a token.
 fn plain(node: &Election) -> Router {
-    router(node.handle(), Options::default())
+    router(node, Options::default())
 }
 
 fn allowed() -> Options {
@@ -216,7 +217,7 @@ fn the_page_lists_every_reason() {
 async fn what_changes_something_needs_the_token() {
     let nodes = cluster().await;
     let open = plain(&nodes[0]);
-    let [leader, follower] = [0, 1].map(|at| router(nodes[at].handle(), allowed()));
+    let [leader, follower] = [0, 1].map(|at| router(&nodes[at], allowed()));
     for path in ["/transfer?to=1", "/step-down?for=1s", "/freeze?for=1s", "/transfer"] {
         assert_eq!(post_json(&open, path, TOKEN).await.0, StatusCode::FORBIDDEN, "{path}");
         for wrong in ["", "wrong", "a-token-of-the-test", "a-token-of-the-testsX"] {
@@ -251,7 +252,7 @@ async fn a_page_of_another_site_changes_nothing_whatever_it_shows() {
     let (token, admin) = (format!("Bearer {TOKEN}"), Some("admin of http".to_owned()));
     let peer = control::Peer { address: ([127, 0, 0, 1], 1).into(), certificate: admin };
     let options = allowed().with_hosts(["db-1".to_owned()]);
-    let node = router(nodes[0].handle(), options);
+    let node = router(&nodes[0], options);
     let certified = node.clone().layer(axum::Extension(peer));
     let step_down = async |headers: &[(&str, &str)]| {
         let mut codes = Vec::new();
@@ -280,7 +281,7 @@ async fn a_page_of_another_site_changes_nothing_whatever_it_shows() {
 #[tokio::test]
 async fn wrong_tokens_are_counted() {
     let nodes = cluster().await;
-    let node = router(nodes[0].handle(), allowed());
+    let node = router(&nodes[0], allowed());
     for (token, count) in [("", 0), ("a-wrong-token-of-a-test", 1), (TOKEN, 1)] {
         post_json(&node, "/freeze?for=1ms", token).await;
         let (_, text) = ask(&node, get("/metrics")).await;
@@ -427,8 +428,7 @@ async fn every_endpoint_is_there_and_no_other_method() {
 
 /// Serves this node while the test runs. Returns where.
 async fn served(node: &Election) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
+    let (listener, address) = bind().await;
     tokio::spawn(serve(listener, plain(node)));
     address
 }
@@ -480,23 +480,22 @@ async fn slow_and_large_requests_are_cut_off_and_keep_none_waiting() {
 }
 
 /// A node alone, which leads all of its groups.
-async fn groups() -> crate::Groups {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let member = (1, listener.local_addr().expect("an address").to_string());
-    let config = Config::new("http", 1, [member]).expect("valid");
+async fn groups() -> Election {
+    let (listener, address) = bind().await;
+    let config = Config::new("http", 1, [(1, address.to_string())]).expect("valid");
     let config = config.with_groups(["a", "b", "c"]).expect("valid");
-    let groups = crate::Groups::join_with(config, listener, Memory::default());
-    let groups = groups.expect("it listens");
-    for (_, handle) in groups.all() {
+    let node = Election::join_groups_with(config, listener, Memory::default());
+    let node = node.expect("it listens");
+    for handle in node.groups().values() {
         timeout(LIMIT, handle.lead()).await.expect("in time").expect("it leads");
     }
-    groups
+    node
 }
 
 #[tokio::test]
 async fn each_group_has_the_endpoints_of_a_node_and_all_are_listed() {
     let groups = groups().await;
-    let node = groups_router(&groups, allowed());
+    let node = router(&groups, allowed());
     let (status, list) = get_json(&node, "/groups").await;
     assert_eq!((status, list["node"].as_u64()), (StatusCode::OK, Some(1)), "{list}");
     let names = list["groups"].as_array().expect("a list").iter().map(|group| &group["name"]);

@@ -2,12 +2,15 @@
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
-use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
+use super::cause::Cause;
 use super::frame;
 use super::seal::{Seal, sealed};
+
+/// The problem with a frame that is not the next one that the other side has sealed.
+const FORGED: &str = "a frame was forged, altered or repeated";
 
 /// What carries bytes in both directions.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -20,17 +23,6 @@ pub(crate) struct Channel {
     seal: Option<Seal>,
     /// How many bytes a frame that is read may have.
     longest: usize,
-}
-
-/// Why nothing more can be read.
-#[derive(Debug, Error)]
-pub(crate) enum Broken {
-    /// The system says so, or a frame is announced that is too long.
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    /// A frame is not the next one that the other side has sealed.
-    #[error("a frame was forged, altered or repeated")]
-    Forged,
 }
 
 impl Channel {
@@ -73,16 +65,14 @@ impl Channel {
         fed
     }
 
-    /// The next frame; none at the end. No frame is lost when the future is dropped.
-    pub(crate) async fn next(&mut self) -> Option<Result<Bytes, Broken>> {
-        let frame = match self.framed.next().await? {
-            Ok(frame) => frame.freeze(),
-            Err(error) => return Some(Err(error.into())),
-        };
-        Some(match &mut self.seal {
-            Some(seal) => seal.open(&frame).ok_or(Broken::Forged),
+    /// Returns the next frame, or why the connection is over. No frame is lost when the future is
+    /// dropped.
+    pub(crate) async fn next(&mut self) -> Result<Bytes, Cause> {
+        let frame = self.framed.next().await.ok_or(Cause::HungUp)?.map_err(Cause::Io)?.freeze();
+        match &mut self.seal {
+            Some(seal) => seal.open(&frame).ok_or_else(|| Cause::Nonsense(FORGED.to_owned())),
             None => Ok(frame),
-        })
+        }
     }
 }
 
@@ -112,11 +102,7 @@ mod tests {
     }
 
     /// Sends a frame, and returns what the other side reads.
-    async fn pass(
-        from: &mut Channel,
-        to: &mut Channel,
-        frame: Bytes,
-    ) -> Option<Result<Bytes, Broken>> {
+    async fn pass(from: &mut Channel, to: &mut Channel, frame: Bytes) -> Result<Bytes, Cause> {
         let both = async { tokio::join!(from.send(frame), to.next()) };
         let (sent, read) = timeout(Duration::from_secs(20), both).await.expect("in time");
         sent.expect("it fits");
@@ -129,10 +115,10 @@ mod tests {
             let (mut small, mut large) = pair(protected);
             let much = Bytes::from(vec![7; frame::MAX_FRAME]);
             let read = pass(&mut small, &mut large, much.clone()).await;
-            assert_eq!(read.expect("one").expect("whole"), much);
+            assert_eq!(read.expect("whole"), much);
             // And still reads no more than it expects.
             let read = pass(&mut large, &mut small, Bytes::from(vec![7; 17])).await;
-            assert!(matches!(read, Some(Err(Broken::Io(_)))), "{read:?}");
+            assert!(matches!(read, Err(Cause::Io(_))), "{read:?}");
         }
     }
 
@@ -140,9 +126,9 @@ mod tests {
     async fn a_protected_side_reads_what_is_sealed_and_nothing_else() {
         let (mut caller, mut node) = pair(true);
         let read = pass(&mut caller, &mut node, Bytes::from_static(b"one")).await;
-        assert_eq!(read.expect("one").expect("sealed"), &b"one"[..]);
+        assert_eq!(read.expect("sealed"), &b"one"[..]);
         caller.seal = None;
         let read = pass(&mut caller, &mut node, Bytes::from_static(b"two")).await;
-        assert!(matches!(read, Some(Err(Broken::Forged))), "{read:?}");
+        assert!(matches!(read, Err(Cause::Nonsense(_))), "{read:?}");
     }
 }

@@ -5,13 +5,11 @@
 //! follows from it is what an operator could ask of a node as well.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
-use super::outbox;
-use crate::lock::lock;
 use crate::protocol::NodeId;
 use crate::protocol::quorum::Mark;
 
@@ -53,11 +51,7 @@ pub(crate) struct ClusterFacts(Arc<State>);
 #[derive(Debug, Default)]
 struct State {
     own: watch::Sender<NodeFacts>,
-    others: Mutex<BTreeMap<NodeId, NodeFacts>>,
-    /// Told when another node says something new.
-    news: Notify,
-    /// Told the same, for all that wait.
-    changed: Notify,
+    others: watch::Sender<BTreeMap<NodeId, NodeFacts>>,
 }
 
 impl ClusterFacts {
@@ -82,29 +76,27 @@ impl ClusterFacts {
     }
 
     pub(crate) fn hear(&self, from: NodeId, facts: NodeFacts) {
-        lock(&self.0.others).insert(from, facts);
-        self.0.news.notify_one();
-        self.0.changed.notify_waiters();
+        self.0.others.send_modify(|others| {
+            others.insert(from, facts);
+        });
     }
 
     /// The node is heard no longer.
     pub(super) fn forget(&self, node: NodeId) {
-        lock(&self.0.others).remove(&node);
+        self.0.others.send_if_modified(|others| {
+            others.remove(&node);
+            false
+        });
     }
 
     /// What the other nodes say that are heard.
     pub(crate) fn heard(&self) -> BTreeMap<NodeId, NodeFacts> {
-        lock(&self.0.others).clone()
+        self.0.others.borrow().clone()
     }
 
-    /// Returns when this is so, which is asked at once and whenever another node says something.
-    pub(crate) async fn until(&self, is_so: impl Fn() -> bool) {
-        outbox::until(&self.0.changed, is_so).await;
-    }
-
-    /// Returns when another node has said something new.
-    pub(crate) async fn news(&self) {
-        self.0.news.notified().await;
+    /// Returns what the other nodes say that are heard, now and whenever one says something new.
+    pub(crate) fn news(&self) -> watch::Receiver<BTreeMap<NodeId, NodeFacts>> {
+        self.0.others.subscribe()
     }
 }
 
@@ -145,8 +137,9 @@ mod tests {
         let facts = ClusterFacts::default();
         let node = NodeId::new(2).expect("not zero");
         let says = NodeFacts { priority: 9, fit: true, ..NodeFacts::default() };
+        let mut news = facts.news();
         facts.hear(node, says);
-        facts.news().await;
+        news.changed().await.expect("it is there");
         assert_eq!(facts.heard().get(&node), Some(&says));
         facts.forget(node);
         assert!(facts.heard().is_empty());

@@ -10,7 +10,8 @@ use bytes::Bytes;
 use thiserror::Error;
 use tokio::net::TcpStream;
 
-use super::channel::{Broken, Channel, Stream};
+use super::cause::Cause;
+use super::channel::{Channel, Stream};
 use super::frame::{self, FrameError, Greeting, Opening, Reply};
 use super::seal::{Offer, Seal, sealed};
 use crate::config::{self, Credentials, Kind, Mode, ShownCertificate};
@@ -187,10 +188,10 @@ async fn send(channel: &mut Channel, frame: Bytes) -> Result<(), Failure> {
 }
 
 async fn receive(channel: &mut Channel) -> Result<Bytes, Failure> {
-    match channel.next().await {
-        Some(Ok(frame)) => Ok(frame),
-        Some(Err(Broken::Forged)) => Err(Failure::Secret),
-        Some(Err(Broken::Io(error))) => Err(told(error)),
-        None => Err(Failure::HungUp),
-    }
+    channel.next().await.map_err(|cause| match cause {
+        Cause::HungUp => Failure::HungUp,
+        Cause::Io(error) => told(error),
+        // A forged frame.
+        _ => Failure::Secret,
+    })
 }

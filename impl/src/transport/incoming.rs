@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::cause::Cause;
-use super::channel::{Broken, Channel};
+use super::channel::Channel;
 use super::connect;
 use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
 use super::handshake::{self, Failure};
@@ -24,7 +24,7 @@ use super::limiter::Source;
 use super::link::{PeerLink, Session};
 use super::peer::Peer;
 use super::pending::{PendingConnections, PendingSlot};
-use super::{Arrival, Context, Terms};
+use super::{Arrival, Context};
 use crate::config::ShownCertificate;
 use crate::protocol::{LeaseTerms, NodeId};
 
@@ -70,7 +70,7 @@ where
         if evicted {
             context.warn(from, "too many connections say nothing: the oldest one is closed");
         }
-        connect::set_options(&stream, context.terms.limits.step);
+        connect::set_options(&stream, context.limits.step);
         let (context, inboxes) = (Arc::clone(&context), inboxes.clone());
         let questions = Arc::clone(&questions);
         let served = async move { serve(&context, stream, from, slot, &questions, &inboxes).await };
@@ -109,7 +109,7 @@ async fn serve<M: Serialize + DeserializeOwned>(
         if context.links.peers.now().get(&peer.id).is_none_or(is_peer) {
             context.links.standings.forget(peer.id);
         }
-        let news = ended.and_then(|cause| session.ended(&cause, context.terms.limits.step));
+        let news = ended.and_then(|cause| session.ended(&cause, context.limits.step));
         context.log_link(&peer, news);
     }
 }
@@ -126,7 +126,7 @@ async fn receive<M>(
     slot: PendingSlot,
     questions: &Semaphore,
 ) -> Option<Admitted<M>> {
-    let Terms { credentials, limits, .. } = &context.terms;
+    let Context { credentials, limits, .. } = context;
     let credentials = credentials.now();
     let accepted = timeout(limits.handshake, handshake::accept(&credentials, stream)).await;
     let (mut channel, caller, opening) = match accepted {
@@ -203,10 +203,10 @@ async fn admit<M>(
 
 /// Whether this run of the peer answers at its address.
 async fn is_alive<M>(context: &Context<M>, peer: &PeerLink<M>, incarnation: u64) -> bool {
-    let credentials = context.terms.credentials.now().asking(peer.id);
+    let credentials = context.credentials.now().asking(peer.id);
     let question = Opening::AreYou { node: peer.id, incarnation };
     let asked = connect::ask(&peer.resolver, &credentials, &question);
-    matches!(timeout(context.terms.limits.probe, asked).await, Ok(Ok(Reply::Is(true))))
+    matches!(timeout(context.limits.probe, asked).await, Ok(Ok(Reply::Is(true))))
 }
 
 /// Whether it is a node of this cluster that asks.
@@ -324,10 +324,9 @@ async fn read_frames<M: DeserializeOwned>(
             return Some(Cause::Silent(idle));
         };
         let read = match next {
-            Some(Ok(bytes)) => inboxes.read(&bytes),
-            Some(Err(error @ Broken::Forged)) => Err(error.to_string()),
-            Some(Err(Broken::Io(error))) => return Some(Cause::Io(error)),
-            None => return Some(Cause::HungUp),
+            Ok(bytes) => inboxes.read(&bytes),
+            Err(Cause::Nonsense(problem)) => Err(problem),
+            Err(cause) => return Some(cause),
         };
         let (frame, inbox) = match read {
             Ok(read) => read,
@@ -363,7 +362,7 @@ async fn answer<M>(context: &Context<M>, channel: &mut Channel, reply: &Reply) -
         tracing::error!(node = context.hello.node.get(), "a reply is too large to be sent");
         return false;
     };
-    matches!(timeout(context.terms.limits.step, channel.send(bytes)).await, Ok(Ok(())))
+    matches!(timeout(context.limits.step, channel.send(bytes)).await, Ok(Ok(())))
 }
 
 /// The inboxes of all groups, by their numbers.

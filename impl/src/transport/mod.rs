@@ -31,7 +31,7 @@ pub(crate) mod pending;
 mod seal;
 
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -52,7 +52,7 @@ use self::link::{PeerLink, Peers};
 use self::outbox::Mailbox;
 use self::peer::News;
 use crate::clock::Clock;
-use crate::config::{Address, Current, GroupName, Mode};
+use crate::config::{Address, Current, Mode};
 use crate::protocol::NodeId;
 use crate::protocol::quorum::Mark;
 use crate::report::{
@@ -65,15 +65,6 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// How many links that are down are described when this node itself leads no longer.
 const DESCRIBED: usize = 3;
-
-/// On what terms a node talks to others.
-#[derive(Clone, Debug)]
-pub(crate) struct Terms {
-    /// What it proves itself with.
-    pub(crate) credentials: Current,
-    /// How long the others may take.
-    pub(crate) limits: Limits,
-}
 
 /// How long what a connection needs may take. Everything follows from one length of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,43 +117,17 @@ pub(crate) type Report = Arc<dyn Fn() -> StatusReport + Send + Sync>;
 
 /// What says how a node is in each of its groups.
 pub(crate) struct Reports {
-    /// By the number of the group. One without a name is the only one.
-    pub(crate) groups: Vec<(Option<GroupName>, Report)>,
+    /// By the name of the group, which is empty if there is one election.
+    pub(crate) groups: BTreeMap<String, Report>,
     /// Whether the node leads in any of them.
     pub(crate) leads: Box<dyn Fn() -> bool + Send + Sync>,
-}
-
-impl Reports {
-    /// How a node without groups is; none if it has groups.
-    fn of_one(&self) -> Option<StatusReport> {
-        match self.groups.as_slice() {
-            [(None, report)] => Some(report()),
-            _ => None,
-        }
-    }
-
-    /// How the node is in the group with this name, if there is one.
-    fn of_group(&self, asked: &str) -> Option<StatusReport> {
-        let is_asked = |name: &GroupName| name.as_str() == asked;
-        let found = self.groups.iter().find(|(name, _)| name.as_ref().is_some_and(is_asked));
-        found.map(|(_, report)| report())
-    }
-
-    /// Which node leads each group, as this one sees it.
-    fn groups(&self) -> Vec<GroupReport> {
-        let told = |(name, report): &(Option<GroupName>, Report)| {
-            let StatusReport { role, leader, epoch, .. } = report();
-            let name = name.as_ref().map(ToString::to_string).unwrap_or_default();
-            GroupReport { name, role, leader, epoch }
-        };
-        self.groups.iter().map(told).collect()
-    }
 }
 
 /// What all connections of a node share.
 struct Context<M> {
     hello: Hello,
-    terms: Terms,
+    credentials: Current,
+    limits: Limits,
     links: Links<M>,
     limiter: LogLimiter,
     reports: Reports,
@@ -171,7 +136,7 @@ struct Context<M> {
 impl<M> Context<M> {
     /// How long the peers may take, as many as they are now.
     fn limits(&self) -> Limits {
-        self.terms.limits.among(self.links.peers.now().len())
+        self.limits.among(self.links.peers.now().len())
     }
 
     /// What a node says of itself that was called. Without credentials any process may be on
@@ -188,22 +153,24 @@ impl<M> Context<M> {
         Hello { members, ..self.hello.clone() }
     }
 
-    /// How this node is; or, if it has groups, what they are.
+    /// How this node is; or, if it has groups, which node leads each, as this one sees it.
     fn status(&self) -> Reply {
-        match self.reports.of_one() {
-            Some(report) => self.told(report),
-            None => {
-                let Hello { cluster, protocol, node, .. } = self.hello.clone();
-                let groups = self.reports.groups();
-                Reply::Groups(Box::new(GroupsReport { cluster, protocol, node, groups }))
-            }
+        if let Some(report) = self.reports.groups.get("") {
+            return self.told(report());
         }
+        let told = |(name, report): (&String, &Report)| {
+            let StatusReport { role, leader, epoch, .. } = report();
+            GroupReport { name: name.clone(), role, leader, epoch }
+        };
+        let Hello { cluster, protocol, node, .. } = self.hello.clone();
+        let groups = self.reports.groups.iter().map(told).collect();
+        Reply::Groups(Box::new(GroupsReport { cluster, protocol, node, groups }))
     }
 
     /// How this node is in the group with this name.
     fn group_status(&self, name: String) -> Reply {
-        match self.reports.of_group(&name) {
-            Some(report) => self.told(report),
+        match self.reports.groups.get(&name) {
+            Some(report) => self.told(report()),
             None => Reply::Refused(Refusal::UnknownGroup(name)),
         }
     }
@@ -216,7 +183,7 @@ impl<M> Context<M> {
 
     /// Whether all that gets as far as to ask has proved itself.
     fn authenticates(&self) -> bool {
-        self.terms.credentials.now().mode() != Mode::Plain
+        self.credentials.now().mode() != Mode::Plain
     }
 
     /// Logs what is wrong with a connection from outside, once for each machine.
@@ -498,7 +465,8 @@ pub(crate) struct Arrival<M> {
 /// group; everything ends when the set of tasks is dropped.
 pub(crate) fn start<M>(
     hello: Hello,
-    terms: Terms,
+    credentials: Current,
+    limits: Limits,
     links: &Links<M>,
     listener: Option<TcpListener>,
     reports: Reports,
@@ -509,7 +477,8 @@ where
 {
     let context = Arc::new(Context {
         hello,
-        terms,
+        credentials,
+        limits,
         links: links.clone(),
         limiter: LogLimiter::default(),
         reports,

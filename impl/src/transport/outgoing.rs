@@ -3,7 +3,6 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures::FutureExt as _;
 use serde::Serialize;
 use tokio::net::TcpStream;
@@ -11,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::cause::Cause;
-use super::channel::{Broken, Channel};
+use super::channel::Channel;
 use super::connect;
 use super::frame::{self, Frame, Hello, Opening, Reply};
 use super::handshake::{self, Failure};
@@ -72,7 +71,7 @@ pub(super) async fn maintain<M: Serialize + Clone>(
         }
         tracing::debug!(node, peer = peer.id.get(), "connected");
         let cause = send_queued(&context, &peer, channel, differs).await;
-        let steady = context.terms.limits.step;
+        let steady = context.limits.step;
         let news = peer.tell(|peer, now| peer.disconnected(now, &cause, steady));
         context.log_link(&peer, news);
         tracing::debug!(node, peer = peer.id.get(), "disconnected");
@@ -92,7 +91,7 @@ async fn dial<M>(
     context: &Context<M>,
     peer: &PeerLink<M>,
 ) -> Result<(Channel, Option<String>), Problem> {
-    let Limits { step: limit, handshake, admission, .. } = context.terms.limits;
+    let Limits { step: limit, handshake, admission, .. } = context.limits;
     let stream = peer.resolver.connect(limit).await;
     match &stream {
         Ok(_) => peer.tell(|peer, _| peer.signs.refused = false),
@@ -136,7 +135,7 @@ async fn shake_hands<M>(
     peer: NodeId,
     stream: TcpStream,
 ) -> Result<(Channel, Reply), Failure> {
-    let credentials = context.terms.credentials.now();
+    let credentials = context.credentials.now();
     let mut channel = handshake::call(&credentials, Some(peer), stream).await?;
     let reply = handshake::ask(&mut channel, &Opening::Hello(context.hello_now())).await?;
     Ok((channel, reply))
@@ -165,7 +164,7 @@ async fn send_queued<M: Serialize + Clone>(
     mut to: Channel,
     differs: Option<String>,
 ) -> Cause {
-    let step = context.terms.limits.step;
+    let step = context.limits.step;
     let mut facts = context.links.standings.changes();
     let own = *facts.borrow_and_update();
     context.log_link(peer, peer.tell(|peer, now| peer.connected(now, differs, own)));
@@ -174,7 +173,10 @@ async fn send_queued<M: Serialize + Clone>(
         let due = tokio::select! {
             biased;
             // Nothing is expected from the other side: whatever comes, the connection is over.
-            heard = to.next() => return ended(heard),
+            heard = to.next() => return match heard {
+                Ok(_) => Cause::Nonsense("it answers where nothing was asked".to_owned()),
+                Err(cause) => cause,
+            },
             due = peer.due(|peer, now| peer.next(now, quiet)) => due,
             Ok(()) = facts.changed() => {
                 let own = *facts.borrow_and_update();
@@ -233,16 +235,6 @@ async fn send<M: Serialize + Clone>(
     }
     to.flush().await?;
     Ok(messages)
-}
-
-/// Why a connection is over on which the other side is silent as long as it lasts.
-fn ended(heard: Option<Result<Bytes, Broken>>) -> Cause {
-    match heard {
-        None => Cause::HungUp,
-        Some(Err(Broken::Io(error))) => Cause::Io(error),
-        Some(Err(error @ Broken::Forged)) => Cause::Nonsense(error.to_string()),
-        Some(Ok(_)) => Cause::Nonsense("it answers where nothing was asked".to_owned()),
-    }
 }
 
 /// Says once, not at every attempt, what is wrong with a peer.

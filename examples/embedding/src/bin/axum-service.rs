@@ -34,7 +34,7 @@ async fn serve(election: &Election) -> Result<String> {
     let app = axum::Router::new()
         .route("/orders", post(order))
         .with_state(election.handle())
-        .nest("/election", http::router(election.handle(), http::Options::default()));
+        .nest("/election", http::router(election, http::Options::default()));
     tokio::spawn(http::serve(listener, app));
     let handle = election.handle();
     tokio::spawn(async move {

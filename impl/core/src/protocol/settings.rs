@@ -1,5 +1,6 @@
 //! What nodes of any protocol are told, and what can be wrong with it: members, and durations.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use humantime::format_duration;
@@ -126,6 +127,13 @@ pub enum MemberError {
         /// The number of voters that are left.
         voters: usize,
     },
+}
+
+/// An id is one already.
+impl From<Infallible> for MemberError {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
 }
 
 /// The problem with a duration, under the key that it has in the configuration of the daemon.

@@ -241,7 +241,7 @@ async fn take_part<C: Runnable>(
     let checker = Checker::new(&config);
     let (mut election, hooks) = hooks::join(config).await?;
     let _checks = checker.start(vec![election.handle()], hooks.scripts.clone()).await;
-    let options = http.serve(|options| bellwether::http::router(election.handle(), options));
+    let options = http.serve(&election);
     service::ready();
     let told = service::keep_told(vec![election.handle()]);
     let asked = Notify::new();

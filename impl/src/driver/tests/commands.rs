@@ -3,12 +3,12 @@
 //! stories of members tell the rest.
 
 use futures::StreamExt as _;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::*;
 use crate::driver::commands::{Command, CommandRequest};
-use crate::driver::gate::PreparationSender;
 use crate::driver::guard::Guard;
+use crate::member::PreparationRequest;
 use crate::protocol::quorum::{self, Mark, Message, Quorum, Timing};
 use crate::protocol::{Birth, Epoch};
 use crate::storage::Memory;
@@ -19,7 +19,7 @@ type Answer = Result<Option<NodeId>, RequestError>;
 pub(super) struct Leader {
     pub(super) actor: NodeLoop<Quorum, ManualClock>,
     pub(super) leadership: LeadershipWatch,
-    pub(super) leases: LeaseReader,
+    pub(super) leases: Arc<NodeLease>,
     pub(super) clock: ManualClock,
 }
 
@@ -27,7 +27,7 @@ pub(super) async fn leader() -> Leader {
     leader_behind(None).await
 }
 
-async fn leader_behind(preparation: Option<PreparationSender>) -> Leader {
+async fn leader_behind(preparation: Option<watch::Sender<Option<PreparationRequest>>>) -> Leader {
     let members = Members::new([1, 2, 3].map(id)).expect("valid");
     let config = quorum::Config { id: id(3), members, timing: Timing::DEFAULT };
     let node = Node::new(config, Quorum::founder(), 0).expect("valid");
@@ -179,14 +179,14 @@ async fn a_round_is_sent_once_to_each_node_and_no_renewal_is_a_heartbeat() {
 #[tokio::test(start_paused = true)]
 async fn no_program_knows_that_its_node_leads_before_it_is_prepared() {
     let (commands, _) = crate::driver::commands::channel();
-    let (sender, mut preparation) = PreparationSender::new(commands);
+    let (sender, requests) = watch::channel(None);
     let mut leader = leader_behind(Some(sender)).await;
     let waits = leader.leadership.now();
     assert_eq!((waits.role, waits.leader), (Role::Waiting, None));
     assert_eq!(waits.reason, Some(Reason::PREPARING));
     assert_eq!(leader.actor.member.node().status().role, Role::Leader, "the others know");
     assert!(leader.leases.guard().is_none());
-    let mut approach = preparation.next().await.expect("it leads");
+    let mut approach = Approach::next(requests, commands).await.expect("it leads");
     assert_eq!(approach.epoch(), Some(Epoch::new(1)));
     // What was asked for is not what is answered.
     assert_eq!(leader.answers(Command::Prepared(2)).await, Ok(None));

@@ -8,6 +8,7 @@ use super::*;
 use crate::protocol::Timing;
 use crate::protocol::quorum::{Durable, Quorum};
 use crate::storage::Memory;
+use crate::transport::tests::bind;
 
 /// Three elections take 1.4 s.
 const FAST: Timing = Timing {
@@ -26,9 +27,8 @@ pub(super) type Ports = Vec<(TcpListener, String)>;
 pub(super) async fn ports(count: usize) -> Ports {
     let mut ports = Vec::new();
     for _ in 0..count {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address").to_string();
-        ports.push((listener, address));
+        let (listener, address) = bind().await;
+        ports.push((listener, address.to_string()));
     }
     ports
 }
@@ -42,7 +42,7 @@ fn config(cluster: &str, node: u16, addresses: &[String]) -> config::Config<Quor
 }
 
 /// The nodes with these clusters, which prepare themselves or not.
-fn join(ports: Ports, nodes: &[&str], prepares: bool) -> Vec<(Election, Preparation)> {
+fn join(ports: Ports, nodes: &[&str], prepares: bool) -> Vec<Election> {
     let addresses: Vec<_> = ports.iter().map(|(_, address)| address.clone()).collect();
     let join = |((node, &cluster), (listener, _)): ((u16, &&str), (TcpListener, String))| {
         let config = config(cluster, node, &addresses);
@@ -122,38 +122,39 @@ async fn a_process_that_accepts_connections_and_says_nothing_is_named_as_silent(
 #[tokio::test]
 async fn a_node_of_another_cluster_is_named_with_what_it_says() {
     let nodes = join(ports(3).await, &["orders", "invoices", "invoices"], false);
-    let said = problem(&nodes[0].0).await;
+    let said = problem(&nodes[0]).await;
     names(&said, &["node 2 (", "it refuses this node: it belongs to cluster `invoices`"]);
 }
 
 #[tokio::test]
 async fn frozen_nodes_say_so_and_are_suspected_by_the_others() {
     let nodes = join(ports(3).await, &["orders"; 3], false);
-    for (node, _) in &nodes[1..] {
+    for node in &nodes[1..] {
         node.handle().step_down(LIMIT * 10).await.expect("it can");
     }
-    nodes[0].0.handle().set_healthy(false).await.expect("it can");
+    nodes[0].handle().set_healthy(false).await.expect("it can");
     let unfit = "this node is not fit to lead: its program says so";
-    assert_eq!(problem(&nodes[0].0).await, unfit, "at once");
-    let said = problem_that(&nodes[0].0, |said| said.contains("3 of 3 voters")).await;
+    assert_eq!(problem(&nodes[0]).await, unfit, "at once");
+    let said = problem_that(&nodes[0], |said| said.contains("3 of 3 voters")).await;
     names(&said, &["not fit to lead", "others may be kept from leading"]);
-    let said = problem(&nodes[2].0).await;
+    let said = problem(&nodes[2]).await;
     names(&said, &["this node was asked not to lead", "does not stand for election for another"]);
-    assert_eq!(nodes[2].0.handle().status().leader, None);
-    nodes[0].0.handle().set_healthy(true).await.expect("it can");
-    let mut leadership = nodes[2].0.leadership();
+    assert_eq!(nodes[2].handle().status().leader, None);
+    nodes[0].handle().set_healthy(true).await.expect("it can");
+    let mut leadership = nodes[2].leadership();
     let leads = leadership.wait_for(|now| now.leader == Some(id(1)));
     assert!(tokio::time::timeout(LIMIT, leads).await.expect("in time").is_some());
-    assert_eq!(nodes[2].0.handle().status().problem, None);
+    assert_eq!(nodes[2].handle().status().problem, None);
 }
 
 #[tokio::test]
 async fn a_node_that_could_not_prepare_itself_says_so() {
     let mut nodes = Vec::new();
-    for (node, mut preparation) in join(ports(3).await, &["orders"; 3], true) {
+    for node in join(ports(3).await, &["orders"; 3], true) {
+        let handle = node.handle();
         nodes.push(node);
         tokio::spawn(async move {
-            while let Some(approach) = preparation.next().await {
+            while let Some(approach) = handle.approach().await {
                 approach.refuse(LIMIT * 10).await;
             }
         });

@@ -10,7 +10,7 @@ use crate::trace::{Deed, Entry, Happened, Line, Out, Step};
 use crate::transport::channel::Channel;
 use crate::transport::frame::{self, Hello};
 use crate::transport::handshake;
-use crate::transport::tests::hello;
+use crate::transport::tests::{bind, hello};
 
 /// A node that takes part, and a connection as its member 2.
 async fn election() -> (Election, Channel) {
@@ -21,15 +21,14 @@ async fn election() -> (Election, Channel) {
 async fn joined(
     change: impl FnOnce(config::Config<Recorder>) -> config::Config<Recorder>,
 ) -> (Election, Channel) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let (listener, _) = bind().await;
     let members = [(1, "127.0.0.1:1"), (2, "127.0.0.1:2")];
     let config = config::Config::<Recorder>::for_protocol("orders", 1, members, ());
     let config = change(config.expect("good"));
     let digests = config.digests();
     let store: DurableState<Recorder> = Some(Box::new(SingleStore(Box::new(Records::default()))));
     let joining = Joining { config, listener: Some(listener), store, prepares: false };
-    let (mut groups, tasks) = start::start(joining).expect("it listens");
-    let election = Election { handle: groups.remove(0).0, tasks };
+    let election = start::start(joining).expect("it listens");
 
     let address = election.address().expect("it listens");
     let stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
@@ -65,7 +64,7 @@ fn a_loop_that_is_stuck_does_not_respond_and_is_not_alive() {
     let nodes = Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let nodes = nodes.expect("a runtime");
     let (election, mut two) = nodes.block_on(election());
-    let router = crate::http::router(election.handle(), crate::http::Options::default());
+    let router = crate::http::router(&election, crate::http::Options::default());
     let ask = async |path: &str| {
         let request = Request::get(path).body(Body::empty()).expect("valid");
         router.clone().oneshot(request).await.expect("a router does not fail").status()

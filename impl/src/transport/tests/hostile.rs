@@ -256,7 +256,7 @@ async fn damaged(
 /// Whatever is damaged, a node believes nothing that was not said, and the caller neither.
 async fn survives_damage(own: Credentials, theirs: Credentials, longest: usize) {
     let mut context = with_credentials(own);
-    context.terms.limits = SHORT;
+    context.limits = SHORT;
     let mut node = Node::listening(context).await;
     let mut random = StdRng::seed_from_u64(56);
     let (mut memory, mut reached, mut told, mut heard) = (Memory::default(), 0, 0, 0);

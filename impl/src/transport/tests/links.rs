@@ -236,7 +236,7 @@ impl Both {
 
     async fn are_closed(mut self) {
         for connection in [&mut self.from_node, &mut self.to_node] {
-            let rest = async { while let Some(Ok(_)) = connection.next().await {} };
+            let rest = async { while connection.next().await.is_ok() {} };
             timeout(LIMIT, rest).await.expect("it hangs up");
         }
     }

@@ -19,7 +19,7 @@ fn raw(stream: TcpStream) -> Channel {
 
 /// The next frame as it is, if there is one.
 async fn heard(channel: &mut Channel) -> Option<Bytes> {
-    timeout(LIMIT, channel.next()).await.expect("in time")?.ok()
+    timeout(LIMIT, channel.next()).await.expect("in time").ok()
 }
 
 /// What becomes of a greeting on its way.
