@@ -23,11 +23,12 @@ pub fn ends(done: anyhow::Result<Exit>) -> ExitCode {
 }
 
 /// Prints what clap has to say in place of a command: help, or what is wrong with the command line,
-/// and `ours` in a line below. Returns the exit status that goes with it.
+/// and `ours` in a line below; an error is an object if `as_json`. Returns the exit status that
+/// goes with it.
 #[must_use]
-pub fn refused(error: &clap::Error, ours: Option<&str>) -> ExitCode {
+pub fn refused(error: &clap::Error, ours: Option<&str>, as_json: bool) -> ExitCode {
     let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
-    if error.use_stderr() && asks("--json") {
+    if error.use_stderr() && as_json {
         let text = error.to_string();
         let tip = text.lines().find_map(|line| line.trim_start().strip_prefix("tip: "));
         let (message, help) = (first_words(error), ours.or(tip));
@@ -55,14 +56,15 @@ pub fn first_words(error: &clap::Error) -> String {
 /// command line asks for JSON. Returns whether it did.
 #[must_use]
 pub fn told_as_json(parts: &[String], status: u8) -> bool {
-    asks("--json") && json::print(&Wrong::of(parts, status)).is_ok()
+    asks_for_json() && json::print(&Wrong::of(parts, status)).is_ok()
 }
 
-/// Whether the command line has this flag; behind `--` there are none. The line need not be one
-/// that can be read.
-fn asks(flag: &str) -> bool {
+/// Returns whether the command line has the flag `--json`; behind `--` there are none. The line
+/// need not be one that can be read.
+#[must_use]
+pub fn asks_for_json() -> bool {
     let words = std::env::args_os().skip(1);
-    words.take_while(|word| word != "--").any(|word| word == flag)
+    words.take_while(|word| word != "--").any(|word| word == "--json")
 }
 
 /// The object that says what is wrong, and what to do.

@@ -99,7 +99,7 @@ pub fn durations(id: NodeId, members: &Members) -> Limits {
     Limits { lifetime: election, silence, election: all, slack: Duration::ZERO }
 }
 
-/// It starts, and hears that the highest leads.
+/// Starts the node, which hears that the highest leads.
 pub(super) fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
     let highest = members.iter().max().filter(|&highest| highest != id);
     let claim = |from| Input::Receive { from, message: program::Message::Coordinator };

@@ -44,7 +44,7 @@ pub fn mapping() -> Mapping<ChangRoberts> {
     )
 }
 
-/// It starts and hears of the highest, and what it hands on arrives. The highest hears of
+/// Starts the node, which hears of the highest, and what it hands on arrives. The highest hears of
 /// no other for so long that it sends its id round, and that completes the ring.
 fn settle(id: NodeId, members: &Members) -> Script<program::Message> {
     use program::Message::{Ack, Coordinator, Election};

@@ -188,7 +188,7 @@ fn period<K: Pair>(id: NodeId, members: &Members, timer: spec::Timer) -> Option<
     }
 }
 
-/// It waits as the bully in it does.
+/// Returns what the bully in the node says, with which the node waits.
 fn facts<K: Pair>(of: &ProcessView<'_, K::Spec>) -> Option<ExpectedFacts<K::Spec>> {
     let waits = bully::waits_for(of.id, of.nodes, &of.process.election);
     let waits_for = match waits {

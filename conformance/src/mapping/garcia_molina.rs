@@ -13,7 +13,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// So many tasks of one process does the model tell apart.
+/// The number of tasks of one process that the model tells apart.
 const ROUND: NonZeroU64 = match NonZeroU64::new(spec::Tasks::TOLD_APART as u64) {
     Some(round) => round,
     None => unreachable!(),

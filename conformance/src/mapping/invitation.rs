@@ -183,8 +183,8 @@ fn bounds(id: NodeId, members: &Members) -> Vec<Bound> {
     )
 }
 
-/// What no rule reads, whether a number was used twice, is not in the program; with a durable
-/// counter it never is.
+/// Returns the stable state. The program does not have what no rule reads, whether a number was
+/// used twice; with a durable counter none is.
 fn stable(durable: &program::Durable) -> spec::Stable {
     spec::Stable { counter: small(durable.groups), reused: false }
 }
@@ -233,7 +233,7 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
     strange.chain(misfits).map(ignored).chain(late).collect()
 }
 
-/// What happens to a node before it is in the first group of the highest.
+/// Returns what happens to a node before it is in the first group of the highest.
 fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
     use program::Message as P;
     let program::Timing { check, answer, accept, .. } = program::Timing::DEFAULT;

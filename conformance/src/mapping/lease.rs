@@ -203,7 +203,7 @@ timer_table! {
     Retry = Retry: durations.retry;
     Grant = Grant: durations.keep;
     Away = Away: AWAY;
-    // What is asked comes when it comes. The others are of other variants.
+    // A request comes at any moment. The others are of other variants.
     _ { spec::Timer::Request
         | spec::Timer::Observed
         | spec::Timer::LockDelay
@@ -236,7 +236,7 @@ fn facts(of: &ProcessView<'_, spec::Lease>) -> Option<ExpectedFacts<spec::Lease>
     Some(ExpectedFacts { epoch, lease, ..ExpectedFacts::NONE })
 }
 
-/// What is granted later than a lease lasts is over when it arrives.
+/// Returns the limits: a grant that takes longer than a lease lasts is over when it arrives.
 fn limits(_: NodeId, _: &Members) -> Option<Limits> {
     let program::Durations { hold, keep, retry, .. } = DURATIONS;
     let election = keep + retry;
@@ -345,14 +345,14 @@ fn nearest(rules: &spec::Lease) -> spec::Lease {
     };
     let term = match rules.term {
         spec::Term::Expires | spec::Term::Never | spec::Term::Session => rules.term,
-        // It is the clients that observe.
+        // The clients observe.
         spec::Term::Observed => OWN.term,
     };
     let spec::Lease { count, answers, renewal, expiry, release, .. } = OWN;
     spec::Lease { count, acquire, answers, renewal, expiry, term, release, ..*rules }
 }
 
-/// Whether these are the rules of the store that is a node of the program.
+/// Returns whether these are the rules of the store that is a node of the program.
 fn is_a_node(rules: &spec::Lease) -> bool {
     *rules == spec::Lease { asked: rules.asked, ..spec::Lease::RECOMMENDED }
 }
@@ -416,7 +416,7 @@ fn contradicts(
     (!follows).then(|| format!("start {now} after start {before}"))
 }
 
-/// What is called by a number is a client's own where it asks, and where it is answered.
+/// Renames the numbers in a message: those of a client where it asks, and where it is answered.
 fn in_message(message: program::Message, sent: bool, names: &mut Renaming<'_>) -> program::Message {
     use program::Message as P;
     let asks = matches!(message, P::Acquire(_) | P::Renew(..));
@@ -438,7 +438,7 @@ fn in_message(message: program::Message, sent: bool, names: &mut Renaming<'_>) -
     }
 }
 
-/// What a client asks of the store, and what it is answered. The token is the epoch.
+/// Returns what a client asks of the store, and what it is answered. The token is the epoch.
 fn exchange(message: program::Message) -> Option<Exchange> {
     use program::Message as P;
     let number = |of: program::Request| -> RequestNumber { (of.started.into(), of.number.into()) };

@@ -32,7 +32,7 @@ pub fn mapping() -> Mapping<ListRing> {
     )
 }
 
-/// It starts and hears from another that the highest leads, and what it hands on arrives.
+/// Starts the node, which hears from another that the highest leads, and what it hands on arrives.
 fn settle(id: NodeId, members: &Members) -> Script<program::Message> {
     use program::{List, Message};
     let Some(leader) = members.iter().max() else { return Vec::new() };

@@ -36,7 +36,8 @@ pub type BatonMember = (spec::Member, Shelled<Baton>);
 /// | messages that wait for work               | later                                       |
 /// | whether it leads in silence               | withdrawn                                   |
 ///
-/// What the others may not know yet after a silence is the same as that the program is to be told.
+/// The mapping takes news that the others may not know yet after a silence for the same as news
+/// that the program is to be told.
 #[must_use]
 pub fn mapping() -> Mapping<BatonMember> {
     Mapping {
@@ -162,7 +163,7 @@ fn timer(deadline: Deadline<Timer>) -> spec::Timer {
         Deadline::Timer(Timer::Round) => spec::Timer::Round,
         Deadline::Timer(Timer::Claim) => spec::Timer::Claim,
         Deadline::Resume => spec::Timer::Resume,
-        // That the disk is asked whether it could save is not shown.
+        // The probe of the disk is not shown.
         Deadline::StorageLate | Deadline::Probe => spec::Timer::Late,
         Deadline::Work => spec::Timer::Work,
     }
@@ -203,7 +204,7 @@ fn environment_event(timer: spec::Timer) -> Option<EnvironmentEvent<Shelled<Bato
     Some(EnvironmentEvent { takes, act })
 }
 
-/// What is no pause, what says nothing new, and what is refused.
+/// Returns what is no pause, what says nothing new, and what is refused.
 fn harmless() -> Vec<Harmless<Shelled<Baton>>> {
     let at_once = |words: &'static str, act: fn(&mut Shelled<Baton>, Time)| Harmless {
         words,
@@ -236,7 +237,7 @@ fn harmless() -> Vec<Harmless<Shelled<Baton>>> {
     ]
 }
 
-/// What the program was told, by which it may act. While the work of a leadership ends, its
+/// Returns what the program was told, by which it may act. While the work of a leadership ends, its
 /// node leads no longer, and the program is told nothing: the lease that runs then is that of
 /// [`spec::Timer::Work`]. The baton goes round.
 fn facts(of: &ProcessView<'_, spec::Member>) -> Option<ExpectedFacts<spec::Member>> {
@@ -313,7 +314,7 @@ fn program_view(view: &ProgramView) -> spec::ProgramView {
     }
 }
 
-/// What waits for a state: at most one message, and then at most one leadership.
+/// Returns what waits for a state: at most one message, and then at most one leadership.
 fn steps<'a>(waiting: impl Iterator<Item = &'a AfterPersist<Message>>) -> spec::Steps {
     let mut steps = spec::Steps::default();
     for step in waiting {
@@ -358,14 +359,14 @@ const LEASE_OVER: Reason = Reason::new("lease_over", "the lease is over");
 const ASKED: Reason = Reason::new("asked", "the node was asked to lead no longer");
 const STALE: Reason = Reason::new("stale", "the baton was handed on since");
 
-/// What nodes say to each other.
+/// A message of one node to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// "The baton is yours, and this epoch."
     Entrust(Epoch),
 }
 
-/// What a node waits for.
+/// A timer of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Timer {
     /// Until its lease is over.
@@ -376,7 +377,7 @@ pub enum Timer {
     Claim,
 }
 
-/// What a node must not forget.
+/// The durable state of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable {
     /// The highest epoch that it knows.
@@ -385,7 +386,7 @@ pub struct Durable {
     pub holder: NodeId,
 }
 
-/// One node.
+/// A node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Baton {
     known: Durable,
@@ -395,19 +396,19 @@ pub struct Baton {
 }
 
 impl Baton {
-    /// What it knows, whether that is durable or not.
+    /// Returns what the node knows, whether that is durable or not.
     #[must_use]
     pub fn known(&self) -> Durable {
         self.known
     }
 
-    /// Whether it leads.
+    /// Returns whether it leads.
     #[must_use]
     pub fn leads(&self) -> bool {
         self.leads
     }
 
-    /// Whether its machine is fit to lead.
+    /// Returns whether its machine is fit to lead.
     #[must_use]
     pub fn is_healthy(&self) -> bool {
         self.healthy

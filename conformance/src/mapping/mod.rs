@@ -47,7 +47,7 @@ fn unkept(durable: &Nothing) {
     match *durable {}
 }
 
-/// What a process tells that knows no epoch and waits for no node.
+/// Returns what a process tells that knows no epoch and waits for no node.
 fn facts_among_equals<S: Specification>(of: &ProcessView<'_, S>) -> Option<ExpectedFacts<S>> {
     Some(ExpectedFacts::among_equals(of.nodes))
 }
@@ -78,7 +78,7 @@ fn shorter_than(other: Duration) -> [Duration; 2] {
 /// keeps the relation, and one that just breaks it.
 type Relation<C> = (&'static str, fn(&mut <C as Core>::Config) -> &mut Duration, [Duration; 2]);
 
-/// What the program says of this configuration with each of those values.
+/// Returns what the program says of this configuration with each of those values.
 fn bounds_of<C: Core, const N: usize>(
     config: &C::Config,
     relations: [Relation<C>; N],

@@ -289,7 +289,7 @@ timer_table! {
     Dwell = Dwell: timing.dwell + skews;
     Away = Away: AWAY;
     Meet = Meet: timing.round;
-    // What is asked comes when it comes, and the disk syncs before anything is sent.
+    // A request comes at any moment, and the disk syncs before anything is sent.
     _ { spec::Timer::Request | spec::Timer::Change | spec::Timer::Sync }
 }
 
@@ -326,7 +326,7 @@ fn ignored_fields(variant: &Variant) -> &'static [(&'static str, &'static str)] 
     }
 }
 
-/// It has heard of an epoch, and neither granted it nor any other.
+/// Returns the state of a node that has heard of an epoch, and granted neither that nor any other.
 fn began(_: NodeId, _: &Members) -> Option<program::Durable> {
     let epoch = program::Epoch::new(FROM[0]);
     let promise = Some(program::Timing::DEFAULT.promise);
@@ -393,7 +393,7 @@ fn rounds(number: usize) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }
 
-/// Those messages from a process with the first list and from one with a pending one, what
+/// Returns those messages from a process with the first list and from one with a pending one, what
 /// processes say to each other of their births, and the lists.
 fn of_both(variant: &Variant, all: &[spec::Letter]) -> Vec<spec::Letter> {
     use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Grant, Lists, Meet};
@@ -514,8 +514,9 @@ fn program_lists(
 
 // The facts that a node tells the outside which stands for a process.
 
-/// It knows the epoch of the leader that it is, or that it has heard. A leader leads by the lease
-/// of its epoch, may name any other that may lead, and waits for the one that it has invited.
+/// Returns what the node says: it knows the epoch of the leader that it is, or has heard. A leader
+/// leads by the lease of its epoch, may name any other that may lead, and waits for the one that it
+/// has invited.
 fn facts(variant: &Variant, of: &ProcessView<'_, spec::Quorum>) -> ExpectedFacts<spec::Quorum> {
     let ProcessView { id, nodes, process, stable } = *of;
     let leads = process.role == spec::Role::Leader;
@@ -760,8 +761,9 @@ fn in_durable(durable: &program::Durable, names: &mut Renaming<'_>) -> program::
     durable
 }
 
-/// Whether a node has the list of members that it was started with, in which all are founders, and
-/// no other is pending. That one was started as a founder does not show before it knows an epoch.
+/// Returns whether a node has the list of members that it was started with, in which all are
+/// founders, and no other is pending. That one was started as a founder does not show before it
+/// knows an epoch.
 fn is_settled(durable: Option<&program::Durable>, config_epoch: Option<u64>) -> bool {
     let Some(durable) = durable else { return true };
     let is_founder = durable.birth == Birth::FOUNDER;

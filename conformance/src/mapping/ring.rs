@@ -1,4 +1,4 @@
-//! What the mappings of protocols on a ring share: all but the messages that go round.
+//! The parts that the mappings of protocols on a ring share: all but the messages that go round.
 //!
 //! | program                                  | model                            |
 //! |------------------------------------------|----------------------------------|
@@ -113,7 +113,7 @@ fn process<C: Core<Message: Copy>, M: Rounds>(
     Process { role, leader: status.leader.and_then(process_id), outbox }
 }
 
-/// What a node tells that stands for this process.
+/// Returns what a node tells that stands for this process.
 fn believes<M: Rounds>(process: &Process<M>) -> (Role, Option<Id>) {
     let role = match process.role {
         spec::Role::Follower => Role::Follower,
@@ -140,8 +140,8 @@ timer_table! {
     Heartbeat = Heartbeat: timing.heartbeat;
 }
 
-/// What is not acknowledged in time was handed to another member. A claim may be as old as a
-/// heartbeat when a leader falls silent.
+/// Returns the limits: a message that is not acknowledged in time goes to another member. A claim
+/// may be as old as a heartbeat when a leader falls silent.
 fn limits(id: NodeId, members: &Members) -> Limits {
     let Timing { hop, lap, watch, heartbeat } = config(id, members).timing;
     let silence = watch.saturating_sub(heartbeat);

@@ -109,7 +109,7 @@ pub fn config(id: NodeId, members: &Members) -> program::Config {
     program::Config { id, members: members.clone(), ask }
 }
 
-/// It starts. The highest halts all others, who give way; the others are halted and told.
+/// Starts the node. The highest halts all others, who give way; the others are halted and told.
 fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
     let Some(highest) = members.iter().max() else { return Vec::new() };
     let elid = program::Elid { owner: highest, incarnation: 1, counter: 0 };

@@ -52,6 +52,7 @@ pub(crate) fn read() -> Result<Line, ExitCode> {
     let read = command.try_get_matches_from_mut(std::env::args_os());
     let mut wrong = None;
     let read = read.and_then(|matches| {
+        log::keep_asked(&matches);
         let starts = ["run", "exec", "check-config"];
         if matches.subcommand_name().is_some_and(|name| starts.contains(&name)) {
             wrong = no_file(&command, &matches);
@@ -61,8 +62,7 @@ pub(crate) fn read() -> Result<Line, ExitCode> {
     });
     let line = read.map_err(|error| {
         if error.use_stderr() {
-            let hint = in_environment(&error).or_else(|| without_a_file(&error));
-            return refused(&error, hint.as_deref());
+            return refused(&error, in_environment(&error).as_deref(), json::is_asked());
         }
         match is_read(error.print()) {
             Ok(_) => ExitCode::SUCCESS,
@@ -127,17 +127,6 @@ fn no_file(command: &Command, matches: &ArgMatches) -> Option<String> {
 
 fn is_empty(variable: &str) -> String {
     format!("the environment variable {variable} is empty: set or unset it")
-}
-
-/// The line about a file that `exec` needs only where no lease is named.
-fn without_a_file(error: &Error) -> Option<String> {
-    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
-        return None;
-    };
-    let lacks_file = missing.iter().any(|argument| argument.starts_with("--config"));
-    let is_exec = std::env::args_os().nth(1).is_some_and(|word| word == "exec");
-    let hint = "Without a file, name a lease and its store: --name NAME --store STORE.";
-    (lacks_file && is_exec).then(|| hint.to_owned())
 }
 
 /// The line about a variable with the value that clap refuses: clap names a flag, as if that were

@@ -1,6 +1,6 @@
 //! The log of the daemon, and its last words: on standard error, but never waiting for it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::PanicHookInfo;
@@ -16,6 +16,7 @@ use bellwether::NodeId;
 use bellwether::internal::config::{Levels, Log, LogFormat};
 use bellwether::log::Lines;
 use bellwether_stores::private_file::endless;
+use clap::ArgMatches;
 use humantime::format_rfc3339_micros;
 use serde_json::json;
 use tracing::{Event, Level, Subscriber};
@@ -37,6 +38,10 @@ const PANICKED: i32 = 101;
 
 /// The format of the log of the process and its node, once there is one.
 static FORMAT: OnceLock<(LogFormat, u16)> = OnceLock::new();
+
+/// The format of the log, and the file of the configuration, by the command line of a node and the
+/// environment.
+static ASKED: OnceLock<[Option<OsString>; 2]> = OnceLock::new();
 
 /// The log of the process.
 pub(crate) struct Started {
@@ -198,30 +203,24 @@ fn object(text: &str) -> String {
     format!("{object}\n")
 }
 
-/// Whether the log is JSON, or, before there is one, the command line, the environment or the file
-/// says that it is to be.
+/// Keeps the format of the log that the command line of a node or the environment asks for, and the
+/// file of the configuration, for errors that come before the log starts.
+pub(crate) fn keep_asked(matches: &ArgMatches) {
+    let Some(("run" | "exec", matches)) = matches.subcommand() else { return };
+    let first = |id| matches.try_get_raw(id).ok()??.next().map(OsStr::to_owned);
+    let _ = ASKED.set(["log.format", "config"].map(first));
+}
+
+/// Returns whether the log is JSON, or, before there is one, whether the command line, the
+/// environment or the file says that it is to be.
 fn is_json() -> bool {
     if let Some((format, _)) = FORMAT.get() {
         return *format == LogFormat::Json;
     }
-    let words = std::env::args_os().skip(1).take_while(|word| word != "--");
-    let words: Vec<OsString> = words.collect();
-    if !words.first().is_some_and(|word| word == "run" || word == "exec") {
-        return false;
-    }
-    let said = |flag: &str, variable: &str| {
-        let begin = format!("{flag}=");
-        let within = |word: &OsString| word.to_str()?.strip_prefix(&begin).map(OsString::from);
-        let behind = || words.iter().skip_while(|word| word.as_os_str() != flag).nth(1).cloned();
-        let typed = words.iter().find_map(within).or_else(behind);
-        typed.or_else(|| std::env::var_os(variable))
-    };
-    match said("--log-format", "BELLWETHER_LOG_FORMAT") {
-        Some(format) => format == "json",
-        None => {
-            let file = said("--config", "BELLWETHER_CONFIG");
-            file.is_some_and(|file| says_json(Path::new(&file)))
-        }
+    match ASKED.get() {
+        Some([Some(format), _]) => format == "json",
+        Some([None, Some(file)]) => says_json(Path::new(file)),
+        _ => false,
     }
 }
 

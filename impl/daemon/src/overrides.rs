@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bellwether::internal::config::{self, ClusterId, Origin, Overrides, Unlisted};
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 /// A configuration, as a file, or as the name of a lease.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("origin").args(["config", "name"]).required(true).multiple(true)))]
 pub(crate) struct OriginArgs {
     /// The configuration file
     #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
-    #[arg(required_unless_present = "name")]
     config: Option<PathBuf>,
 
     /// The name of the lease in --store, without a file; processes share it that need not know each

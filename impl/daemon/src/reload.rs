@@ -6,20 +6,25 @@
 //! waits for, neither the node nor the end of the program.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use bellwether::Config;
 use bellwether::http::Options;
 use bellwether::internal::config::{
     self, Credentials, Hooks, Log, Origin, Overrides, Runnable, Visitor,
 };
 use humantime::format_duration;
+use signal_hook::flag;
+use tokio::signal::unix::SignalKind;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 use super::node::Keys as HttpKeys;
-use super::{hooks, log, service};
+use super::{Failure, hooks, log, service};
 
 /// How long the files may take before the log says that they do not answer.
 const SLOW: Duration = Duration::from_secs(5);
@@ -39,6 +44,23 @@ const RELOADABLE: [&str; 11] = [
     "security.key_file",
     "http.token_file",
 ];
+
+/// True once SIGHUP came, from [`listen`] on.
+static CAME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Takes note of SIGHUP from now on, so that none ends a node before it listens for signals; and
+/// keeps these other signals from ending it.
+pub(crate) fn listen(others: &[SignalKind]) -> Result<(), Failure> {
+    let noted = |kind: &SignalKind, heard| flag::register(kind.as_raw_value(), heard).map(drop);
+    noted(&SignalKind::hangup(), Arc::clone(&CAME))
+        .and_then(|()| others.iter().try_for_each(|kind| noted(kind, Arc::default())))
+        .map_err(|error| Failure::runtime(anyhow!("cannot listen for signals: {error}")))
+}
+
+/// Returns whether SIGHUP came while the node started.
+pub(crate) fn came() -> bool {
+    CAME.load(Ordering::Relaxed)
+}
 
 /// Where a running node has its configuration from, and what it is.
 pub(crate) struct Reload {

@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::health::Checker;
 use super::node::{self, Http};
-use super::reload::{Reload, Running};
+use super::reload::{self, Reload, Running};
 use super::{Failure, hooks, log, service};
 
 /// Take part in elections until SIGTERM or SIGINT
@@ -60,6 +60,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    reload::listen(&[])?;
     config::load(&args.config, args.overrides.clone(), Run(args)).map_err(Failure::configuration)?
 }
 
@@ -88,6 +89,7 @@ async fn take_part<C: Runnable>(
     // Asked for first, so that a signal during the start is not lost.
     let mut signals =
         Signals::new().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
+    let is_asked = reload::came();
     let http = Http::listen(&config).await?;
     let checker = Checker::new(&config);
     let (mut election, hooks) = hooks::join(config).await?;
@@ -96,6 +98,9 @@ async fn take_part<C: Runnable>(
     let options = http.serve(&election);
     service::ready();
     let mut told = pin!(service::keep_told(handles.clone()));
+    if is_asked {
+        reload.ask();
+    }
     loop {
         tokio::select! {
             signal = signals.next() => match signal {

@@ -315,7 +315,7 @@ impl Asked {
                 (role, leader, epoch, if times.is_empty() { none() } else { times.join("/") })
             }
             Ok(Told::Groups(report)) => {
-                let led = report.groups.iter().filter(|group| group.leader == Some(self.node));
+                let led = report.groups.iter().filter(|group| group.leader == Some(report.node));
                 let led = format!("leads {} of {}", led.count(), report.groups.len());
                 (led, none(), none(), none())
             }
@@ -331,10 +331,14 @@ impl Asked {
     }
 
     fn problem(&self) -> Option<String> {
+        let answers = self.told.as_ref().ok().map(|told| match told {
+            Told::Status(report) => report.node,
+            Told::Groups(report) => report.node,
+        });
+        if let Some(other) = answers.filter(|&node| node != self.node) {
+            return Some(format!("node {other} answers at {}", self.address));
+        }
         match &self.told {
-            Ok(Told::Status(report)) if report.node != self.node => {
-                Some(format!("node {} answers at {}", report.node, self.address))
-            }
             Ok(Told::Status(report)) => report
                 .problem
                 .clone()
@@ -529,6 +533,7 @@ fn describe_member(text: &mut String, member: &MemberReport, duty: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn the_table_has_a_line_for_each_member_that_fits_and_then_what_is_wrong() {
@@ -546,5 +551,22 @@ mod tests {
         assert!(lines.iter().all(|line| line.contains("long-:7000") || line.len() <= WIDTH));
         let problem = "node 1: no answer from 10.0.0.1:7000 within 1s; is it a bellwether node?";
         assert_eq!(lines[3], problem);
+    }
+
+    #[test]
+    fn a_node_with_groups_at_the_address_of_another_is_a_problem() {
+        let of = |node: u16| {
+            let group = json!({ "name": "a", "role": "follower", "leader": 3, "epoch": 1 });
+            let report = json!({
+                "cluster": "orders", "protocol": "quorum", "node": node, "groups": [group],
+            });
+            let report = serde_json::from_value(report).expect("a report");
+            let address = "10.0.0.2:7000".parse().expect("an address");
+            let node = NodeId::new(2).expect("not zero");
+            Asked { node, address, told: Ok(Told::Groups(Box::new(report))) }
+        };
+        assert_eq!(of(2).problem(), None);
+        let problem = of(3).problem();
+        assert_eq!(problem.as_deref(), Some("node 3 answers at 10.0.0.2:7000"));
     }
 }

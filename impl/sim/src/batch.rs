@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::run::run;
 use crate::world::{Broken, Counts};
 
-/// What ends a batch early.
+/// The event that ends a batch early.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
     /// Set from outside.
@@ -19,7 +19,7 @@ pub struct Limits<'a> {
     pub time: Option<Duration>,
 }
 
-/// What many runs came to.
+/// The result of many runs.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// How many runs were finished.
@@ -54,7 +54,7 @@ impl Summary {
         sum.wipes += one.wipes;
         self.digest = self.digest.wrapping_add(outcome.digest);
         let settled = outcome.settled.map(|settled| (settled, code.seed));
-        // Of two that took as long, the first.
+        // The first of two that took as long.
         let slower = |a: (Duration, u64), b: (Duration, u64)| (a.0, !a.1) > (b.0, !b.1);
         if let Some(one) = settled
             && self.slowest.is_none_or(|most| slower(one, most))

@@ -20,7 +20,7 @@ pub(crate) struct Client {
     semantics: Semantics,
     /// The messages of the core, and when each was sent.
     mailbox: VecDeque<(Time, Message)>,
-    /// What the store has sent, and is not read yet.
+    /// The messages of the store that are not read yet.
     mail: VecDeque<Mail>,
     /// The message that has no answer yet.
     asked: Option<(Time, Message)>,
@@ -41,12 +41,12 @@ pub(crate) struct Client {
 #[derive(Clone, Copy)]
 struct UnderWay {
     at: Time,
-    /// Whether no message of the core asks.
+    /// True if no message of the core asks.
     looks: bool,
     claims: bool,
 }
 
-/// What the store sends.
+/// A message of the store.
 #[derive(Clone, Debug)]
 pub(crate) enum Mail {
     Reply {
@@ -60,11 +60,11 @@ pub(crate) enum Mail {
     Ended,
 }
 
-/// What a client does next.
+/// The next step of a client.
 pub(crate) enum Next {
-    /// It asks the store, by this number.
+    /// The client asks the store, by this number.
     Ask(u64, Ask),
-    /// It has read an answer of the store. The core gets the message.
+    /// The client has read an answer of the store. The core gets the message.
     Told { token: Option<Token>, is_grant: bool, message: Option<Message> },
     /// The core gets an answer without a question to the store.
     Answer(Message),

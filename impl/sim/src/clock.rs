@@ -42,7 +42,7 @@ impl fmt::Display for Moment {
 pub struct Clock {
     /// Since when it runs at this rate.
     since: Moment,
-    /// What it showed then.
+    /// The time that the clock showed then.
     shown: u64,
     /// By how much it is faster than true time, in parts per million.
     ppm: i64,
@@ -59,7 +59,7 @@ impl Clock {
         (1_000_000 + self.ppm).max(1) as u128
     }
 
-    /// What it shows.
+    /// Returns the time that the clock shows.
     #[must_use]
     pub fn read(&self, at: Moment) -> Time {
         let passed = u128::from(at.0.saturating_sub(self.since.0)) * self.rate() / MILLION;
@@ -74,12 +74,12 @@ impl Clock {
         Moment(self.since.0.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX)))
     }
 
-    /// It runs at another rate from here on.
+    /// Makes the clock run at another rate from here on.
     pub fn set_rate(&mut self, at: Moment, ppm: i64) {
         *self = Self { since: at, shown: self.read(at).as_nanos(), ppm };
     }
 
-    /// It loses this much: a clock that stops while the process does.
+    /// Makes the clock lose this much: a clock that stops while the process does.
     pub fn lose(&mut self, at: Moment, lost: Duration) {
         let shown = self.read(at).as_nanos().saturating_sub(lost.as_nanos() as u64);
         *self = Self { since: at, shown, ppm: self.ppm };

@@ -18,12 +18,12 @@ pub const MOST_NODES: usize = 5_000;
 /// The most nodes that are simulated with operators, whose work grows with the square of that.
 pub const MOST_OPERATED: usize = 100;
 
-/// What decides everything in a run.
+/// The parameters that decide everything in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     /// The protocol, and its configuration.
     pub protocol: String,
-    /// What is wrong with the world or the program on purpose.
+    /// The mistake that the world or the program has on purpose.
     pub wrong: Option<Wrong>,
     /// How many nodes there are.
     pub nodes: usize,
@@ -159,7 +159,8 @@ impl FromStr for Code {
 }
 
 impl Code {
-    /// Whether the protocol has what its faults need, and there are not too many nodes for them.
+    /// Returns whether the protocol has what its faults need, and there are not too many nodes for
+    /// them.
     ///
     /// # Errors
     ///
@@ -177,7 +178,7 @@ impl Code {
     }
 }
 
-/// Whether operators have something to do with a protocol, and whether it has a store.
+/// The properties of a protocol: operators have something to do with it, and it has a store.
 struct Has;
 
 impl Visitor for Has {

@@ -32,7 +32,7 @@ pub const SIZES: [(usize, &[&str]); 8] = [
 /// The protocols that are measured.
 pub const ALL: &[&str] = &["bully", "garcia-molina", "quorum"];
 
-/// What a failover costs, at most, of some.
+/// The highest costs of some failovers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cost {
     /// The protocol.
@@ -100,7 +100,7 @@ fn calm<S: Subject>(nodes: usize, seed: u64) -> World<S> {
     world
 }
 
-/// One failover, in a group that has been calm.
+/// Runs one failover, in a group that has been calm.
 fn failover<S: Subject>(nodes: usize, seed: u64) -> Cost {
     let mut world = calm::<S>(nodes, seed);
     let crash = world.now;

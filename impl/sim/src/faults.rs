@@ -1,4 +1,5 @@
-//! What can go wrong, and when: a plan of faults that follows from a seed before a run begins.
+//! The faults of a run and their moments: a plan of faults that follows from a seed before a run
+//! begins.
 //!
 //! Each fault stands for itself. One that is left out changes no other, so a failing run can be
 //! repeated with fewer.
@@ -30,13 +31,13 @@ pub enum Target {
 /// Where in its code a process is hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// It has handled an input, and nothing has come of it yet.
+    /// The member has handled an input, and nothing has come of it yet.
     Handled,
     /// A write is under way and not synced. After a crash it may be there or not.
     Written,
     /// A write is synced, and nothing that waits for it was sent.
     Synced,
-    /// One message was sent, and others were not.
+    /// The member has sent one message, and not the others.
     Sending,
     /// All that follows from an input was done, but what waits for a sync.
     Done,
@@ -46,7 +47,7 @@ impl Point {
     const ALL: [Self; 5] = [Self::Handled, Self::Written, Self::Synced, Self::Sending, Self::Done];
 }
 
-/// What a fault does.
+/// The effect of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blow {
     /// No message gets from one node to the other.
@@ -55,7 +56,7 @@ pub enum Blow {
     Divide {
         /// The nodes of one side.
         side: Vec<usize>,
-        /// Whether messages of the other side arrive.
+        /// True if messages of the other side arrive.
         one_way: bool,
     },
     /// The process stops.
@@ -87,9 +88,9 @@ pub enum Blow {
     Twin(Target, usize),
     /// The link between two nodes is slow.
     Far {
-        /// One of them.
+        /// The one node.
         one: usize,
-        /// The other.
+        /// The other node.
         other: usize,
         /// How much longer a message takes to the other.
         there: Duration,
@@ -112,7 +113,7 @@ pub struct Weather {
     pub slow: Duration,
 }
 
-/// What a node is asked for.
+/// A request to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// To hand over to the node at this place, or to whichever it chooses.
@@ -125,23 +126,23 @@ pub enum Request {
     Unfit,
 }
 
-/// What a trap does to a process.
+/// The effect of a trap on a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hit {
-    /// It crashes.
+    /// The process crashes.
     Crash,
-    /// It stops for a while.
+    /// The process stops for a while.
     Pause,
 }
 
-/// One fault: from when to when, and what it does.
+/// A fault: from when to when, and its effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// When it strikes.
     pub from: Moment,
     /// When it is over.
     pub until: Moment,
-    /// What it does.
+    /// The effect of the fault.
     pub blow: Blow,
 }
 
@@ -329,7 +330,8 @@ fn divide(stage: Stage, random: &mut Random) -> Blow {
     Blow::Divide { side, one_way: random.chance(300) }
 }
 
-/// One node that is not the highest is cut off, pauses or crashes again and again.
+/// Returns the faults of a node, not the highest, that is cut off, pauses or crashes again and
+/// again.
 fn flap(stage: Stage, random: &mut Random) -> Vec<Fault> {
     let node = random.place(stage.nodes - 1);
     let mut plan = Vec::new();

@@ -1,5 +1,5 @@
-//! One node with what surrounds it: a member, its program, a clock, a disk, what waits to be
-//! handled, and the place in its code at which a fault may hit it.
+//! A node with what surrounds it: a member, its program, a clock, a disk, what waits to be handled,
+//! and the place in its code at which a fault may hit it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,13 +18,13 @@ pub(crate) type MessageOf<S> = <<S as Subject>::Core as Core>::Message;
 pub(crate) type EventOf<S> = Event<MessageOf<S>>;
 pub(crate) type ActionOf<S> = Action<DurableOf<S>, MessageOf<S>>;
 
-/// What is on stable storage, and what is on its way there.
+/// The state on stable storage, and the one on its way there.
 #[derive(Debug)]
 pub(crate) struct Disk<D> {
     pub(crate) synced: Option<D>,
-    /// What it was before.
+    /// The state before that one.
     pub(crate) older: Option<D>,
-    /// What a crash may leave or not.
+    /// The state that a crash may leave or not.
     pub(crate) writing: Option<D>,
     /// The number of the latest request; the answer to an earlier one means nothing.
     pub(crate) request: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Disk<D> {
 }
 
 impl<D> Disk<D> {
-    /// What was being written is synced.
+    /// Syncs the state that was being written.
     pub(crate) fn sync(&mut self) {
         if let Some(written) = self.writing.take() {
             self.older = self.synced.replace(written);
@@ -50,17 +50,17 @@ pub(crate) struct Trap {
     pub(crate) until: Moment,
 }
 
-/// What a node handles one after the other: a step is open until all that its member wants done
+/// The steps of a node, one after the other: a step is open until all that its member wants done
 /// about one event is done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// Whether it follows from a sync.
+    /// True if it follows from a sync.
     pub(crate) follows: bool,
-    /// Whether a state is being made durable meanwhile.
+    /// True if a state is being made durable meanwhile.
     pub(crate) beside: bool,
-    /// Whether something is to be made durable.
+    /// True if something is to be made durable.
     pub(crate) saves: bool,
-    /// Whether it says anything.
+    /// True if it says anything.
     pub(crate) sends: bool,
     /// How many messages have left.
     pub(crate) sent: usize,
@@ -90,18 +90,18 @@ impl Led {
         self.epochs.insert(epoch, self.step);
     }
 
-    /// Whether it led this epoch in the step that a message of now may be of.
+    /// Returns whether it led this epoch in the step that a message of now may be of.
     pub(crate) fn led(&self, epoch: u64) -> bool {
         self.epochs.get(&epoch).is_some_and(|&step| step >= self.waits)
     }
 }
 
-/// One node.
+/// A node.
 pub(crate) struct Host<S: Subject> {
     pub(crate) id: NodeId,
-    /// None while it is down.
+    /// The member, if the node is up.
     pub(crate) member: Option<Member<S::Core>>,
-    /// What the member was told before it started.
+    /// The setup that the member was told before it started.
     pub(crate) setup: Option<Setup>,
     /// Which of its lives this is.
     pub(crate) life: u64,
@@ -122,9 +122,9 @@ pub(crate) struct Host<S: Subject> {
     pub(crate) stalled: u32,
     /// A request that the disk answers when it works again.
     pub(crate) held: bool,
-    /// What has happened, and is not handled yet.
+    /// The events that are not handled yet.
     pub(crate) inbox: VecDeque<EventOf<S>>,
-    /// What the member wants done, and is not done yet.
+    /// The actions of the member that are not carried out yet.
     pub(crate) actions: VecDeque<ActionOf<S>>,
     pub(crate) step: Option<Step>,
     pub(crate) led: Led,
@@ -132,7 +132,7 @@ pub(crate) struct Host<S: Subject> {
     pub(crate) asked: u64,
     /// When it restarts, if it was told to leave.
     pub(crate) restarts: Option<Moment>,
-    /// It has looked at the time since it has done something.
+    /// True if the member has looked at the time since it has done something.
     pub(crate) looked: bool,
     /// When it asked to be woken, and when it will be.
     pub(crate) wake: Option<Time>,
@@ -187,12 +187,12 @@ impl<S: Subject> Host<S> {
         }
     }
 
-    /// It can do something.
+    /// Returns whether the node can do something.
     pub(crate) fn runs(&self) -> bool {
         self.member.is_some() && self.stopped == 0
     }
 
-    /// Whether the node leads, whatever its program knows.
+    /// Returns whether the node leads, whatever its program knows.
     pub(crate) fn leads(&self) -> bool {
         self.member.as_ref().is_some_and(|member| member.node().status().role == Role::Leader)
     }
@@ -203,12 +203,12 @@ impl<S: Subject> Host<S> {
         self.member.as_ref().and_then(|member| member.node().lists()).or(kept)
     }
 
-    /// Whether a state of the node is not durable.
+    /// Returns whether a state of the node is not durable.
     pub(crate) fn is_behind(&self) -> bool {
         self.member.as_ref().is_some_and(Member::is_behind)
     }
 
-    /// It loses all but its disk and its clock.
+    /// Takes from the node all but its disk and its clock.
     pub(crate) fn fall(&mut self) {
         let old = Self::new(self.id, self.clock);
         let before = std::mem::replace(self, old);

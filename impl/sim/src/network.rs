@@ -29,7 +29,7 @@ pub(crate) struct Network {
     flying: Vec<u8>,
     /// The weather of each fault that lasts.
     pub(crate) weather: Vec<(usize, Weather)>,
-    /// What was sent before arrives by then.
+    /// The moment by which all that was sent before arrives.
     pub(crate) calm: Moment,
 }
 

@@ -40,8 +40,8 @@ impl Program {
         self.renew(told.lease());
     }
 
-    /// It is told until when it leads. With a lease it works. Without one it begins nothing, and
-    /// what it has begun goes on until it is asked to end that, or the lease is over.
+    /// Tells the program until when it leads. With a lease it works. Without one it begins nothing,
+    /// and what it has begun goes on until it is asked to end that, or the lease is over.
     pub(crate) fn renew(&mut self, lease: Option<Lease>) {
         self.lease = lease;
         if lease.is_some() && !self.ends {
@@ -49,17 +49,17 @@ impl Program {
         }
     }
 
-    /// It is asked to prepare itself.
+    /// Asks the program to prepare itself.
     pub(crate) fn ask(&mut self, number: u64) {
         self.number = number;
     }
 
-    /// It has prepared itself for what it was asked by this number.
+    /// Takes note that the program has prepared itself, as the request with this number asked.
     pub(crate) fn prepare(&mut self, number: u64) {
         self.prepared = self.prepared.max(number);
     }
 
-    /// It is asked to end its work of this epoch. Returns whether it has any.
+    /// Asks the program to end its work of this epoch. Returns whether there is any.
     pub(crate) fn end(&mut self, epoch: Epoch) -> bool {
         self.ends = self.work.is_some_and(|work| work.epoch == epoch);
         self.ends

@@ -1,4 +1,4 @@
-//! One run, and how a run that breaks an invariant is repeated with fewer faults.
+//! The runs, and how a run that breaks an invariant is repeated with fewer faults.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const FAULTS: Duration = Duration::from_secs(30);
 /// How long a run goes on after all nodes must have agreed.
 const REST: Duration = Duration::from_secs(5);
 
-/// What is promised where nothing but transfers can end a leadership.
+/// The invariants that hold where nothing but transfers can end a leadership.
 const OF_TRANSFERS: &[&str] = &["transfers-work"];
 
 /// Repeats the run of a code.
@@ -57,7 +57,7 @@ impl Visitor for Runs<'_> {
     }
 }
 
-/// What is promised besides, if a store grants the lease.
+/// Returns what is promised besides, if a store grants the lease.
 ///
 /// A store that has lost writes, or ends a lease early, grants it to two nodes, and so it may to one
 /// that starts after an older dump was restored. Where people change the record, tokens may come
@@ -78,7 +78,7 @@ fn of_stores(faults: &Faults) -> Vec<&'static str> {
     promised
 }
 
-/// Whether the first leader is to stay.
+/// Returns whether the first leader is to stay.
 fn is_peace(faults: &Faults) -> bool {
     *faults == Faults::Flap || faults.are_only(Kind::Distances)
 }
@@ -91,7 +91,7 @@ pub fn flapping_highest(protocol: &str, nodes: usize, seed: u64) -> Option<Outco
     with(&code.protocol, Runs { code: &code, trace: false, stays: false })
 }
 
-/// What the code of a run stands for.
+/// Returns what the code of a run stands for.
 fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
     let far = if code.faults.have(Kind::Distances) { FARTHEST } else { Duration::ZERO };
     let durations = if code.faults.have(Kind::Reloads) { DURATIONS - 1 } else { 0 };

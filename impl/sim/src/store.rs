@@ -39,16 +39,16 @@ const BACK: Duration = Duration::from_secs(600);
 pub struct Semantics {
     /// The name of the store.
     pub name: &'static str,
-    /// Whether the store ends a lease by its own clock; without one each client observes for how
+    /// True if the store ends a lease by its own clock; without one each client observes for how
     /// long the record stays the same.
     pub has_clock: bool,
-    /// Whether people can set that clock.
+    /// True if people can set that clock.
     pub can_be_set: bool,
-    /// Whether a crash may lose writes that the store has acknowledged.
+    /// True if a crash may lose writes that the store has acknowledged.
     pub loses: bool,
-    /// Whether the store tells its clients of grants and releases.
+    /// True if the store tells its clients of grants and releases.
     pub watches: bool,
-    /// Whether the store counts whole seconds.
+    /// True if the store counts whole seconds.
     pub whole_seconds: bool,
 }
 

@@ -35,14 +35,14 @@ const MOST_SPINS: u32 = 1_000;
 /// How late a process wakes up, at most.
 const LATE: u64 = 1_000_000;
 
-/// What a run is made of.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// How many nodes there are.
     pub nodes: usize,
     /// The seed.
     pub seed: u64,
-    /// What is wrong on purpose.
+    /// The mistake that is made on purpose.
     pub wrong: Option<Wrong>,
     /// How many nodes, the lowest, are members at first; all of them unless given.
     pub voters: Option<usize>,
@@ -54,16 +54,16 @@ pub struct Setting {
     pub end: Moment,
     /// Within which time the nodes start.
     pub starts: Duration,
-    /// Whether all nodes are founders of their cluster from the beginning, if their protocol has
+    /// True if all nodes are founders of their cluster from the beginning, if their protocol has
     /// such; if not, they found it.
     pub founded: bool,
-    /// Whether programs prepare themselves before they lead.
+    /// True if programs prepare themselves before they lead.
     pub prepares: bool,
-    /// Whether a trace is kept.
+    /// True if a trace is kept.
     pub trace: bool,
 }
 
-/// What happens.
+/// An event of the world.
 #[derive(Clone)]
 enum Happening<M> {
     /// A message arrives; its sender was configured `with` the durations of this number.
@@ -113,7 +113,7 @@ enum Happening<M> {
         number: u64,
         ask: Ask,
     },
-    /// What the store has sent arrives at a node.
+    /// A message of the store arrives at a node.
     Mails {
         node: usize,
         life: u64,
@@ -390,7 +390,7 @@ impl<S: Subject> World<S> {
         self.schedule(node);
     }
 
-    /// What a node takes for the time.
+    /// Returns what a node takes for the time.
     fn time_of(&self, node: usize) -> Time {
         let host = &self.hosts[node];
         host.stale.unwrap_or_else(|| host.clock.read(self.now))

@@ -3,7 +3,7 @@
 
 use clap::ValueEnum;
 
-/// What is wrong.
+/// A mistake that is made on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Wrong {
     /// The disk forgets what it has synced, now and then.

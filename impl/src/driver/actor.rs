@@ -170,7 +170,7 @@ impl<C: Core, K: Clock> NodeLoop<C, K> {
         let is_new = matches!(waits, Some(WaitsToVote::ToFound { .. }));
         let change = self.lists.tell_waits(waits);
         if let Some(votes) = change.filter(|_| !self.lists.is_by_file()) {
-            self.links.standings.change(|own| own.votes = votes);
+            self.links.cluster.change(|own| own.votes = votes);
         }
         match change {
             Some(false) if is_new => tracing::info!(
@@ -255,7 +255,7 @@ impl<C: Core, K: Clock> NodeLoop<C, K> {
         if !self.lists.is_by_file() {
             let before = self.lists.now();
             self.links.set_members(peers(&before, id).chain(peers(&lists, id)));
-            self.links.standings.change(|own| own.mark = lists.mark);
+            self.links.cluster.change(|own| own.mark = lists.mark);
             // One that has left hears that first.
             self.cuts_off = Some(Instant::now() + LEFT_WITHIN);
         }

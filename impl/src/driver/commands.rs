@@ -83,9 +83,9 @@ impl Handle {
         Some(problem)
     }
 
-    /// Stops leading, if the node leads, and keeps the node from running for `time` from now on. It
-    /// follows, votes, and is no successor meanwhile. A restart forgets it. Returns the node that
-    /// is heard to lead then, if there is one within the time of an election.
+    /// Stops leading, if the node leads, and keeps the node from standing for election for `time`
+    /// from now on. The node follows, votes, and is no successor meanwhile. A restart forgets it.
+    /// Returns the node that is heard to lead then, if there is one within the time of an election.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Handle {
         now.leader
     }
 
-    /// Keeps the node from running for election for `time` from now on. A node that leads goes on
+    /// Keeps the node from standing for election for `time` from now on. A node that leads goes on
     /// leading, and keeps its lease; if it loses it within that time, it does not stand for
     /// election either until the time is over. The node follows and votes as ever, and is no
     /// successor. A restart forgets it.

@@ -62,9 +62,9 @@ impl Approach {
         self.answer(Command::Prepared).await;
     }
 
-    /// Reports that the program cannot prepare itself: the node steps down, and does not run for
-    /// `time`. With a protocol without such a request it goes on to lead, and its program is never
-    /// told.
+    /// Reports that the program cannot prepare itself: the node steps down, and does not stand for
+    /// election for `time`. With a protocol without such a request it goes on to lead, and its
+    /// program is never told.
     pub async fn refuse(self, time: Duration) {
         self.answer(|number| Command::Unprepared(number, time)).await;
     }

@@ -58,7 +58,7 @@ impl Observed {
         let list = lists.latest();
         let members = links.report(&list.observers().collect());
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let (hello, own) = (&self.hello, links.standings.own());
+        let (hello, own) = (&self.hello, links.cluster.own());
         let observes = list.observes(hello.node);
         let store = self.store();
         let waits = self.lists.waits();

@@ -1,6 +1,6 @@
 //! What a node says of itself beside its protocol, and what follows from what the others say: a
-//! leader hands over to a node with a higher priority, and no node runs while the cluster is in
-//! maintenance.
+//! leader hands over to a node with a higher priority, and no node stands for election while the
+//! cluster is in maintenance.
 //!
 //! All of it is done by what an operator could ask of the node as well, a transfer and a freeze. So
 //! nothing here can give the cluster two leaders.
@@ -88,7 +88,7 @@ impl LocalFacts {
         let opened = path.map(|path| PersistedValue::open(path, config.owner())).transpose()?;
         let (kept, maintenance) = opened.unwrap_or_default();
         let maintenance = maintenance.unwrap_or_default();
-        let (cluster, priority) = (links.standings.clone(), config.priority());
+        let (cluster, priority) = (links.cluster.clone(), config.priority());
         cluster
             .change(|own| *own = NodeFacts { priority, fit: true, maintenance, mark, votes: true });
         let grouped = !config.groups().is_empty();
@@ -146,7 +146,7 @@ impl Handle {
         self.facts.cluster.own().maintenance.on
     }
 
-    /// Begins or ends the maintenance of the whole cluster. While it lasts, no node runs for
+    /// Begins or ends the maintenance of the whole cluster. While it lasts, no node stands for
     /// election: the leader leads on, and if it is lost, none takes over until the maintenance is
     /// ended. Each node remembers it through restarts, and tells all others that it is connected
     /// to, now and later. Returns when all have said that they know, or after two seconds.
@@ -179,14 +179,14 @@ impl Handle {
         Ok(MaintenanceReport { maintenance: decision.on, known, missing })
     }
 
-    /// Keeps this node from running in maintenance, and lets it run again after it.
+    /// Keeps this node from standing for election in maintenance, and lets it do so after it.
     async fn keep_to_maintenance(&self) {
         let on = self.in_maintenance();
         let was = self.seen.maintained.swap(on, Ordering::Relaxed);
         // What was asked of it meanwhile may last for a shorter time.
         let is_frozen = self.seen.frozen() > FROZEN / 2;
         if on != was || (on && !is_frozen) {
-            // A node that has ended does not run.
+            // A node that has ended does not stand for election.
             let _ = self.freeze(if on { FROZEN } else { AT_ONCE }).await;
         }
     }
@@ -250,7 +250,7 @@ impl Keeper {
     }
 
     /// Learns of a decision that another node knows; and if this node was asked something else
-    /// meanwhile, it does not run all the same.
+    /// meanwhile, it does not stand for election all the same.
     async fn keep_maintenance(&self) {
         let facts = &self.handles[0].facts;
         let newest = facts.cluster.heard().values().map(|other| other.maintenance).max();

@@ -27,8 +27,8 @@ pub(super) const PANIC_PAUSE: Duration = Duration::from_secs(10);
 /// is answered.
 ///
 /// A node must not lead on when a panic has ended its work. So one that is dropped by a panic, as
-/// the task that has it unwinds, makes the node hand over, and not run for 10 seconds. No work begins
-/// any more under that leadership.
+/// the task that has it unwinds, makes the node hand over, and not stand for election for 10 seconds.
+/// No work begins any more under that leadership.
 #[derive(Debug)]
 pub struct Work {
     guard: Guard,

@@ -18,7 +18,8 @@ use crate::protocol::quorum::Mark;
 pub(crate) struct NodeFacts {
     /// The node is to lead rather than one with a lower number.
     pub(crate) priority: u8,
-    /// Whether it may lead: its machine is fit, and it was not asked not to run.
+    /// Whether the node may lead: its machine is fit, and no command keeps it from standing for
+    /// election.
     pub(crate) fit: bool,
     /// The newest decision that it knows.
     pub(crate) maintenance: Maintenance,

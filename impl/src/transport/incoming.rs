@@ -107,7 +107,7 @@ async fn serve<M: Serialize + DeserializeOwned>(
         // Before another process gets the place, and says what counts then.
         let is_peer = |now: &Arc<PeerLink<M>>| Arc::ptr_eq(now, &peer);
         if context.links.peers.now().get(&peer.id).is_none_or(is_peer) {
-            context.links.standings.forget(peer.id);
+            context.links.cluster.forget(peer.id);
         }
         let news = ended.and_then(|cause| session.ended(&cause, context.limits.step));
         context.log_link(&peer, news);
@@ -344,7 +344,7 @@ async fn read_frames<M: DeserializeOwned>(
             Frame::Message(_) | Frame::Numbered(..) | Frame::Heartbeat | Frame::Rival => {}
             Frame::Ping(_) | Frame::Pong(_) => continue,
             Frame::NodeFacts(facts) => {
-                context.links.standings.hear(peer.id, facts);
+                context.links.cluster.hear(peer.id, facts);
                 continue;
             }
         }

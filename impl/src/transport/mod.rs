@@ -148,7 +148,7 @@ impl<M> Context<M> {
 
     /// What a node says of itself now: its list of members may be the first one no longer.
     fn hello_now(&self) -> Hello {
-        let is_first = self.links.standings.own().mark == Mark::FIRST;
+        let is_first = self.links.cluster.own().mark == Mark::FIRST;
         let members = self.hello.members.filter(|_| is_first);
         Hello { members, ..self.hello.clone() }
     }
@@ -248,7 +248,7 @@ pub(crate) struct Links<M> {
     /// The number of the group.
     group: u16,
     /// What the nodes say of themselves.
-    pub(crate) standings: ClusterFacts,
+    pub(crate) cluster: ClusterFacts,
 }
 
 impl<M> Links<M> {
@@ -262,8 +262,8 @@ impl<M> Links<M> {
     ) -> Self {
         let peers = Arc::new(Peers::new(groups, lifetime, clock));
         peers.set(others.map(|(id, address)| (id, address.clone())).collect());
-        let standings = ClusterFacts::default();
-        Self { peers, presence: true, stores: [].into(), group: 0, standings }
+        let cluster = ClusterFacts::default();
+        Self { peers, presence: true, stores: [].into(), group: 0, cluster }
     }
 
     /// Takes out what waits for this peer: whether a heartbeat does, and the frames.
@@ -278,7 +278,7 @@ impl<M> Links<M> {
     /// The peers are these from now on. One that stays, at the same address, keeps its connections.
     pub(crate) fn set_members(&self, others: impl IntoIterator<Item = (NodeId, Address)>) {
         for peer in self.peers.set(others.into_iter().collect()) {
-            self.standings.forget(peer.id);
+            self.cluster.forget(peer.id);
         }
     }
 
@@ -367,7 +367,7 @@ impl<M> Links<M> {
 
     /// The other members, and how the connection to each is.
     pub(crate) fn report(&self, observers: &BTreeSet<NodeId>) -> Vec<MemberReport> {
-        let facts = self.standings.heard();
+        let facts = self.cluster.heard();
         let member = |peer: &Arc<PeerLink<M>>| {
             let (told, now, state) = (facts.get(&peer.id), peer.now(), peer.state());
             let (link, problem) = state.link();

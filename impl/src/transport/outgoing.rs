@@ -165,7 +165,7 @@ async fn send_queued<M: Serialize + Clone>(
     differs: Option<String>,
 ) -> Cause {
     let step = context.limits.step;
-    let mut facts = context.links.standings.changes();
+    let mut facts = context.links.cluster.changes();
     let own = *facts.borrow_and_update();
     context.log_link(peer, peer.tell(|peer, now| peer.connected(now, differs, own)));
     loop {

@@ -1,4 +1,4 @@
-//! What one node asks of a service that writes no log, and what it is answered.
+//! The questions of one node to a service that writes no log, and the answers.
 //!
 //! Such a service is no node: a database that grants a lease. Its answers come from outside of all
 //! logs, so they are believed as far as the service of the specification could have given them. It
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// The most requests that are kept which have no answer.
 const MOST: usize = 1 << 12;
 
-/// What the service cannot have answered, and what it can have instead.
+/// An answer that the service cannot have given, and those that it can have given instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) what: &'static str,
@@ -20,7 +20,7 @@ pub(super) struct Wrong {
     pub(super) program: String,
 }
 
-/// What a node has asked since its last start, and what it was answered.
+/// The questions of a node since its last start, and the answers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answers {
     /// The requests without an answer, each with the epoch that is to be kept, if there is one.
@@ -28,7 +28,7 @@ pub(super) struct Answers {
     /// The first request since the start, and the last that was answered.
     first: Option<RequestNumber>,
     answered: Option<RequestNumber>,
-    /// Whether there may have been others, in lines that are missing.
+    /// True if there may have been others, in lines that are missing.
     gaps: bool,
     /// The highest epoch that was granted to the node, in any of its starts.
     epoch: u64,
@@ -75,7 +75,7 @@ impl Answers {
         Err(Wrong { what: "epoch granted", model, program: epoch.to_string() })
     }
 
-    /// What was asked by this request, if that is known: the epoch that is to be kept.
+    /// Returns what was asked by this request, if that is known: the epoch that is to be kept.
     fn answer(&mut self, number: RequestNumber) -> Result<Option<Option<u64>>, Wrong> {
         let (started, request) = number;
         let wrong = |model: &str| {
@@ -94,7 +94,7 @@ impl Answers {
                 return Ok(Some(keeps));
             }
         }
-        // What an earlier start has asked is not kept.
+        // The questions of an earlier start are not kept.
         let is_earlier = self.first.is_none_or(|first| number < first);
         if self.gaps || is_earlier {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! One node: its log beside its process, step by step.
+//! The judge of one node: its log beside its process, step by step.
 //!
 //! A step of one process is decided by what happened to it, so nothing is looked for: the process
 //! takes the step, and what the log says of the node must be the same.
@@ -55,13 +55,13 @@ const WITHHELD: [Reason; 4] =
 /// The most changes that are kept of which a program was not told.
 const MOST_CHANGES: usize = 64;
 
-/// What differs, and what the model would have done.
+/// The differences, and what the model would have done.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Differs {
     pub(super) found: Vec<Difference>,
-    /// What the process was before the step.
+    /// The process before the step.
     pub(super) before: String,
-    /// What follows in the model.
+    /// The steps that follow in the model.
     pub(super) would: Vec<String>,
     /// The guards of the model that are false, by which the node goes on.
     pub(super) guards: Vec<Guard>,
@@ -73,7 +73,7 @@ impl From<Difference> for Box<Differs> {
     }
 }
 
-/// What a node told last.
+/// The facts that a node told last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     leads: bool,
@@ -96,16 +96,16 @@ pub(super) struct Judge<'a, T: Sides, V: Vocabulary<T>> {
     /// Its start, and the one before that.
     start: Start,
     earlier: Start,
-    /// What may be on its stable storage, the default in front.
+    /// The states that may be on its stable storage, the default in front.
     stables: Vec<Stable<T>>,
     incarnations: u64,
-    /// Whether this incarnation has booted, whether it has ended, and whether the one before may
-    /// have lost the end of its log.
+    /// The life of the incarnation: it has booted, it has ended, and the one before may have lost
+    /// the end of its log.
     booted: bool,
     killed: bool,
     pub(super) ended: bool,
     told: Told,
-    /// What its program was told last.
+    /// The news that its program was told last.
     news: Option<Deed>,
     /// The changes since then: whether it leads by each, and the reason.
     changes: Vec<(bool, String)>,
@@ -128,7 +128,7 @@ pub(super) struct Judge<'a, T: Sides, V: Vocabulary<T>> {
 
 type Judged = Result<(), Box<Differs>>;
 
-/// What happens to a process, if anything does, and what is told if nothing does.
+/// An event of a process, if there is one, and what the node tells if there is none.
 type Happens<P> = (Option<SpecEvent<P>>, ExpectedReport);
 
 impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
@@ -169,7 +169,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
     /// The node is a member of another group from now on, with these names.
     pub(super) fn regroup(&mut self, group: &'a Group<'a, T>, id: Id, names: Names) {
         (self.group, self.id, self.names) = (group, id, names);
-        // Among other members, its state may be any.
+        // The state may be any among other members.
         self.kept = Kept::new(None);
         self.kept.known = false;
     }
@@ -178,7 +178,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
     pub(super) fn begin(&mut self, start: Start) {
         self.deadlines = self.first_deadlines(&start);
         self.earlier = mem::replace(&mut self.start, start);
-        // One that has left has not crashed.
+        // A node that has left has not crashed.
         if self.booted && !self.ended && self.doubt.is_none() {
             self.met.step(&self.view, SpecEvent::Crash, true, true);
         }
@@ -229,9 +229,9 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         self.kept.did(deed).map_err(|words| Difference::unexpected(id, "deed", words).into())
     }
 
-    /// What the program is told of its node is so: it leads, in its epoch, and its lease lasts; or
-    /// it does not, by a change that the program had not been told, or for a reason that is none of
-    /// the protocol.
+    /// Checks that the program is told the truth of its node: it leads, in its epoch, and its lease
+    /// lasts; or it does not, by a change that the program had not been told, or for a reason that
+    /// is none of the protocol.
     fn tells(
         &self,
         leads: bool,
@@ -240,7 +240,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         at: Option<u64>,
     ) -> Judged {
         let Told { leads: is_leader, epoch: led, until } = self.told;
-        // What dropped lines would have said is not known.
+        // The content of dropped lines is not known.
         if self.doubt == Some(DROPPED) || self.doubt == Some(DIFFERS) {
             return Ok(());
         }
@@ -313,7 +313,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         judged
     }
 
-    /// What is to be durable does not contradict what was before, judged or not.
+    /// Checks that the new durable state does not contradict the one before, judged or not.
     fn follows(&self, step: &StepOf<T, V>) -> Judged {
         let mut before = self.kept.last();
         for out in &step.out {
@@ -373,7 +373,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         self.numbers.restart(&numbers.unwrap_or_default());
     }
 
-    /// What is durable as the specification has it.
+    /// Returns what is durable as the specification has it.
     fn read(&mut self, durable: Option<&V::Durable>) -> Option<Stable<T>> {
         let Some(durable) = durable else { return Some(Stable::<T>::default()) };
         let numbers = &mut self.numbers;
@@ -384,7 +384,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         V::stable(self.group.mapping, durable, &self.stables, names).ok()
     }
 
-    /// Whether it boots with what cannot be: what is in no line came after all that is.
+    /// Returns whether it boots with what cannot be: what is in no line came after all that is.
     fn has_forgotten(&self, durable: Option<&V::Durable>) -> bool {
         let (mapping, Some(before)) = (self.group.mapping, self.kept.last()) else {
             return false;
@@ -400,7 +400,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         numbers.iter().any(lower) || V::contradicts(mapping, &starts, Some(before), now).is_some()
     }
 
-    /// It does not begin with what was durable.
+    /// Returns the difference of a node that does not begin with its durable state.
     fn forgot(&mut self, durable: Option<&V::Durable>) -> Box<Differs> {
         let certain = self.kept.certain().cloned();
         let mut found = Vec::new();
@@ -506,8 +506,8 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         Ok(())
     }
 
-    /// What happens to the process, or what the node must tell although nothing does. `None` if the
-    /// specification has no such thing.
+    /// Returns what happens to the process, or what the node must tell although nothing does.
+    /// `None` if the specification has no such thing.
     fn happening(
         &mut self,
         happened: &Happened<V::Durable, V::Message>,
@@ -611,7 +611,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         }
     }
 
-    /// What is told of a difference besides.
+    /// Returns what is told of a difference besides.
     fn differs(
         &self,
         found: Vec<Difference>,
@@ -636,7 +636,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
     }
 }
 
-/// What a step is about.
+/// The subject of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum About<L> {
     Nothing,

@@ -1,4 +1,4 @@
-//! What one node has made durable, and what was done for it: the lines `did`.
+//! The states that one node has made durable, and what was done for it: the lines `did`.
 
 use bellwether_core::trace::Deed;
 use std::collections::VecDeque;
@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 /// The most states that are kept which may be durable or not.
 const MOST: usize = 1 << 12;
 
-/// What one incarnation of a node has put out to be durable, and how far that is.
+/// The states that one incarnation of a node has put out to be durable, and how many of them are.
 #[derive(Clone, Debug)]
 pub(super) struct Kept<D> {
-    /// What is durable; `None` if nothing is.
+    /// The durable state; `None` if there is none.
     durable: Option<D>,
-    /// What may be durable after it, each with its number.
+    /// The states that may be durable after it, each with its number.
     put: VecDeque<(u64, D)>,
     /// How many it has put out, and how many of those are durable.
     count: u64,
@@ -26,21 +26,21 @@ pub(super) struct Kept<D> {
     unsent: VecDeque<(u64, u64)>,
     /// How many it had put out when it came to lead.
     led_after: u64,
-    /// Whether the log tells what was done for the node.
+    /// True if the log tells what was done for the node.
     pub(super) tells: bool,
-    /// Whether all that it has put out is known.
+    /// True if all that it has put out is known.
     pub(super) known: bool,
 }
 
-/// What an incarnation may begin with.
+/// The state with which an incarnation begins.
 pub(super) enum Begins {
-    /// It is what was durable; so many of the states that the one before had put out.
+    /// The durable state; the incarnation before had put out so many states up to it.
     With(u64),
-    /// It may be what the one before put out after its log ends.
+    /// A state that the one before may have put out after its log ends.
     Unwritten,
-    /// It is not known what the one before put out.
+    /// A state of which nothing is known, as the one before put out unknown states.
     Unknown,
-    /// It is nothing that can be durable.
+    /// A state that cannot be durable.
     Wrong,
 }
 
@@ -67,23 +67,23 @@ impl<D: Clone + PartialEq> Kept<D> {
         self.count
     }
 
-    /// What is certainly durable, or is as another node shows.
+    /// Returns what is certainly durable, or is as another node shows.
     pub(super) fn certain(&self) -> Option<&D> {
         let shown = self.put.iter().find(|&&(number, _)| number == self.shown);
         shown.map(|(_, put)| put).or(self.durable.as_ref())
     }
 
-    /// What it put out last to be durable, or what is.
+    /// Returns what it put out last to be durable, or what is.
     pub(super) fn latest(&self) -> Option<&D> {
         self.put.back().map(|(_, put)| put).or(self.durable.as_ref())
     }
 
-    /// What the next state that it puts out follows: the latest, unless lines are missing.
+    /// Returns what the next state that it puts out follows: the latest, unless lines are missing.
     pub(super) fn last(&self) -> Option<&D> {
         if self.known { self.latest() } else { self.certain() }
     }
 
-    /// It puts something out to be durable.
+    /// Takes note that the node puts out a state to be durable.
     pub(super) fn put(&mut self, state: &D) {
         self.count += 1;
         if self.put.len() == MOST {
@@ -99,7 +99,7 @@ impl<D: Clone + PartialEq> Kept<D> {
         }
     }
 
-    /// It has come to lead.
+    /// Takes note that the node has come to lead.
     pub(super) fn leads(&mut self) {
         self.led_after = self.count;
     }
@@ -109,7 +109,7 @@ impl<D: Clone + PartialEq> Kept<D> {
         self.shown = self.shown.max(count);
     }
 
-    /// So many are durable.
+    /// Takes note that so many states are durable.
     fn save(&mut self, count: u64) {
         while let Some((number, _)) = self.put.front()
             && *number <= count
@@ -153,8 +153,8 @@ impl<D: Clone + PartialEq> Kept<D> {
         Ok(())
     }
 
-    /// Whether the next incarnation may begin with `durable`. The log of this one may have lost its
-    /// end.
+    /// Returns whether the next incarnation may begin with `durable`. The log of this one may have
+    /// lost its end.
     pub(super) fn begins(&self, durable: Option<&D>, killed: bool) -> Begins {
         if !self.known {
             return Begins::Unknown;
@@ -164,7 +164,7 @@ impl<D: Clone + PartialEq> Kept<D> {
         let count = count.or((self.durable.as_ref() == durable).then_some(self.saved));
         match count {
             Some(count) if count >= self.shown => Begins::With(count),
-            // What it begins with is no later than what is certain.
+            // The state is no later than the one that is certain.
             Some(_) => Begins::Wrong,
             None if killed && durable.is_some() => Begins::Unwritten,
             None => Begins::Wrong,

@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 
 /// Why a message cannot arrive on a link that keeps the order.
 const LATE: &str = "it, or a later one of the same node, arrived before";
-/// What a message is of which the log of its sender should tell, and does not.
+/// The kind of a message of which the log of its sender should tell, and does not.
 pub(super) const MISSING: &str = "messages whose sending is not in the log";
-/// What a message is whose sender was killed before its log had a line of that start.
+/// The kind of a message whose sender was killed before its log had a line of that start.
 const UNLOGGED: &str = "messages of starts of which no log has a line";
 /// The most of these that are believed of each node.
 const MOST_UNLOGGED: u64 = 4;
@@ -33,7 +33,7 @@ pub(super) struct Letter<L> {
     received: bool,
 }
 
-/// What one incarnation of a node has sent to one other node.
+/// The messages of one incarnation of a node to one other node.
 #[derive(Debug)]
 struct Link<L> {
     letters: VecDeque<Letter<L>>,
@@ -43,35 +43,35 @@ struct Link<L> {
     forgotten: Option<u64>,
 }
 
-/// What one incarnation of a node has sent.
+/// The messages of one incarnation of a node.
 #[derive(Debug)]
 struct Sender<L> {
     incarnation: u64,
     links: Vec<Link<L>>,
     /// The number of the last message.
     last: Option<u64>,
-    /// Whether nothing more can come.
+    /// True if nothing more can come.
     over: bool,
-    /// Whether the end of its log may be missing: it was killed before it wrote all.
+    /// True if the end of its log may be missing: it was killed before it wrote all.
     killed: bool,
-    /// Whether lines are missing.
+    /// True if lines are missing.
     gaps: bool,
-    /// Whether it has written nothing for so long that it is not waited for.
+    /// True if it has written nothing for so long that it is not waited for.
     silent: bool,
 }
 
-/// What the log of the sender says of a message that has arrived.
+/// The state of a message that has arrived, by the log of its sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Origin<L> {
-    /// It was sent.
+    /// The sender has sent the message.
     Sent(Letter<L>),
-    /// It arrived before.
+    /// The message arrived before.
     Again(Letter<L>),
-    /// It is not sent yet, as far as the log has been read.
+    /// The message is not sent yet, as far as the log has been read.
     NotYet,
     /// No log can say, for this reason.
     Unknown(&'static str),
-    /// It was never sent, or arrived when it could not.
+    /// The message was never sent, or arrived when it could not.
     Impossible(&'static str),
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Letters<L> {
     /// The last message that arrived from a node without a log at another: its incarnation, and its
     /// number.
     believed: FxHashMap<(usize, usize), (u64, u64)>,
-    /// Of each node, the starts of which its log has no line.
+    /// The starts of each node of which its log has no line.
     unlogged: Vec<Unlogged>,
     serial: u32,
     pub(super) lost: u64,
@@ -288,7 +288,7 @@ impl<L: Clone> Letters<L> {
                 self.lost += u64::from(!letter.received);
             }
             if self.options.reorder && !self.options.duplicates {
-                // What has arrived need not be kept at the front.
+                // Messages that have arrived need not be kept at the front.
                 while link.letters.front().is_some_and(|letter| letter.received) {
                     link.last = link.letters.pop_front().map(|letter| letter.id);
                 }

@@ -17,7 +17,7 @@ use std::thread;
 
 /// A longer line is none of a node's.
 const LONGEST: u64 = 1 << 20;
-/// What messages call standard input.
+/// The name of standard input in messages.
 const INPUT: &str = "standard input";
 /// How much is read from a pipe at once.
 const CHUNK: usize = 1 << 16;
@@ -119,7 +119,8 @@ impl Read for Growing {
     }
 }
 
-/// What comes through a pipe, until its other end is closed. A thread of its own waits for it.
+/// The lines that come through a pipe, until its other end is closed. A thread of its own waits for
+/// it.
 struct Piped {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Cursor<Vec<u8>>,
@@ -175,11 +176,11 @@ pub(super) struct Lines {
     /// Where that line begins, and where the next does.
     begins: u64,
     ends: u64,
-    /// Whether the line in the buffer was looked at and not taken.
+    /// True if the line in the buffer was looked at and not taken.
     ahead: bool,
-    /// Whether the rest of the line in the buffer has not come yet.
+    /// True if the rest of the line in the buffer has not come yet.
     partial: bool,
-    /// What is wrong with the line before, if the next decides whether it was torn.
+    /// The mistake in the line before, if the next decides whether it was torn.
     doubtful: Option<Malformed>,
     /// How many lines were torn: the last of a file, or of an incarnation that was killed.
     pub(super) torn: u64,
@@ -209,7 +210,7 @@ impl Lines {
         self.line
     }
 
-    /// What is wrong with the line that was read last.
+    /// Returns what is wrong with the line that was read last.
     pub(super) fn wrong(&self, why: impl Into<String>) -> Malformed {
         self.wrong_at(0, why)
     }
@@ -253,7 +254,7 @@ impl Lines {
         }
     }
 
-    /// What is wrong with the line in the buffer; nothing if it was torn.
+    /// Returns what is wrong with the line in the buffer; nothing if it was torn.
     fn unreadable(&mut self, error: &serde_json::Error) -> Option<Malformed> {
         if self.buffer.last() != Some(&b'\n') {
             self.torn += 1;

@@ -8,20 +8,19 @@
 //! log of a node waits before it receives what is not sent yet. So the memory depends on what is on
 //! its way, not on how long the logs are.
 //!
-//! What is compared is what `lockstep` compares, as far as a log says it: messages, what is
-//! durable, role, leader and epoch, the timers that are armed, reasons, and what is ignored.
-//! Besides:
+//! The judge compares what `lockstep` compares, as far as a log says it: messages, what is durable,
+//! role, leader and epoch, the timers that are armed, reasons, and what is ignored. Besides:
 //!
 //! - what is received was sent, to this node and with this content, once, and in this order;
 //! - a node begins with what was durable;
 //! - nothing is sent, and no program is told that its node leads, before what was to be durable is;
 //! - an epoch has one leader, and no node goes back to an earlier one.
 //!
-//! A loss is what was sent and never arrives; a crash is another start. Times decide when the timers
-//! of one node are due, by its own clock, which is never set back within one start. What cannot be
-//! judged is counted, and the logs are not accepted then. Of a node without a log, what it sends is believed; that it arrives once and
-//! in order is judged. Of a service that is no node, what it answers is believed as far as the
-//! specification's could have.
+//! A loss is what was sent and never arrives; a crash is another start. Times decide when the
+//! timers of one node are due, by its own clock, which is never set back within one start. Facts
+//! that cannot be judged are counted, and the logs are not accepted then. The messages of a node
+//! without a log are believed; that each arrives once and in order is judged. The answers of a
+//! service that is no node are believed as far as the specification's could have given them.
 
 mod answers;
 mod judge;
@@ -54,14 +53,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 use words::{OfModel, OfProgram};
 
-/// What logs may show of the network, and whether they are whole.
+/// The faults of the network that logs may show, and whether the logs are whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether a message may arrive twice.
+    /// True if a message may arrive twice.
     pub duplicates: bool,
-    /// Whether messages of one node to another may overtake each other.
+    /// True if messages of one node to another may overtake each other.
     pub reorder: bool,
-    /// Whether the log of a node that was killed has all that it did.
+    /// True if the log of a node that was killed has all that it did.
     pub whole: bool,
 }
 
@@ -103,12 +102,12 @@ pub struct Summary {
     pub epochs: u64,
     /// The number of lines that were torn when a node was killed.
     pub torn: u64,
-    /// Whether the logs say what was done for the nodes: what was saved, sent and told.
+    /// True if the logs say what was done for the nodes: what was saved, sent and told.
     pub deeds: bool,
-    /// What was not judged that could decide something, with what to do about that, and how much
-    /// of it. If there is any, the logs are not accepted.
+    /// The facts that were not judged and could decide something, with what to do about that, and
+    /// how many of them there are. If there is any, the logs are not accepted.
     pub not_judged: BTreeMap<&'static str, u64>,
-    /// What was taken for true where no log says it, and how much of it.
+    /// The facts that were taken for true where no log says them, and how many of them there are.
     pub assumed: BTreeMap<&'static str, u64>,
     /// The kinds of steps that were judged, and crashes, each with how many there are. The first
     /// start of a node is a `start`, and each other one recovers it.
@@ -130,7 +129,7 @@ impl Summary {
     }
 }
 
-/// What is done while logs are judged that grow.
+/// An observer of logs that are judged while they grow.
 pub trait Watch {
     /// A step is one that the specification does not allow. Whether the steps of other nodes are
     /// judged on, and those of this one from its next start on.
@@ -139,8 +138,8 @@ pub trait Watch {
     /// A log cannot be read from here on. The others are.
     fn malformed(&mut self, malformed: &Malformed);
 
-    /// So much was judged up to now. If nothing more has come yet, this waits for a moment. Whether
-    /// to go on.
+    /// Hears how much was judged up to now, and waits for a moment if nothing more has come yet.
+    /// Returns whether to go on.
     fn goes_on(&mut self, judged: &Summary, waits: bool) -> bool;
 }
 
@@ -222,7 +221,7 @@ fn groups<'a, T: Sides>(
     (0..=(largest + MAX_SEARCHED).min(mapping.more.logs.members)).map(group).collect()
 }
 
-/// Whether a log with this start can be judged; if not, why.
+/// A check of a start: its log can be judged, or the reason why not.
 type CanJudge<'a> = &'a dyn Fn(&mut Start) -> Result<(), String>;
 
 /// The logs after their first lines, in the order of their nodes. They have one vocabulary.
@@ -276,8 +275,8 @@ fn begin(
     Ok((lines, start))
 }
 
-/// Whether a log is of this protocol, and of a group that can be judged. If it is, the services are
-/// among the members from here on, as the specification has them: they are the highest.
+/// Checks that a log is of this protocol, and of a group that can be judged. If it is, the services
+/// are among the members from here on, as the specification has them: they are the highest.
 fn of_protocol<T: Sides>(mapping: &Mapping<T>, start: &mut Start) -> Result<(), String> {
     let services = T::Spec::OPTIONS.services.count;
     if start.services.len() > services {
@@ -318,7 +317,7 @@ fn of_protocol<T: Sides>(mapping: &Mapping<T>, start: &mut Start) -> Result<(), 
     Ok(())
 }
 
-/// Whether a node can start like this whose log has begun with `before`.
+/// Checks that a node can start like this whose log has begun with `before`.
 fn starts_again(before: &Start, incarnations: &[u64], start: &Start) -> Result<(), String> {
     same_cluster(before, start)?;
     if start.node != before.node {
@@ -339,7 +338,7 @@ fn all_members(begun: &[(Lines, Start)]) -> Vec<NodeId> {
     members.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Whether two starts are of one cluster: another list of members has another number.
+/// Checks that two starts are of one cluster: another list of members has another number.
 fn same_cluster(one: &Start, other: &Start) -> Result<(), String> {
     if let (Some(one), Some(other)) = (&one.cluster, &other.cluster)
         && one != other

@@ -8,7 +8,7 @@ use bellwether_core::trace::{After, Happened, Out, Received, Sent, Step};
 use bellwether_engine::protocol::{Id, MAX_NODES};
 use std::borrow::Cow;
 
-/// So much is added to the id of a node that is no member: no process has that.
+/// The number that is added to the id of a node that is no member: no process has the sum.
 const STRANGE: u16 = 128;
 
 const _: () = assert!(STRANGE as usize >= MAX_NODES);
@@ -17,7 +17,7 @@ const _: () = assert!(STRANGE as usize >= MAX_NODES);
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     members: Vec<NodeId>,
-    /// Whether they have these ids themselves.
+    /// True if they have these ids themselves.
     plain: bool,
 }
 
@@ -98,7 +98,7 @@ impl Names {
     }
 }
 
-/// Whether these ids are 1, 2, 3 and so on.
+/// Returns whether these ids are 1, 2, 3 and so on.
 pub(super) fn are_plain(members: &[NodeId]) -> bool {
     members.iter().map(|node| node.get()).eq((1..).take(members.len()))
 }

@@ -20,7 +20,7 @@ struct Frame {
     /// The highest number of its own, and its name.
     own: u64,
     name: u64,
-    /// One that is far higher.
+    /// A number that is far higher.
     far: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Numbers {
     most: u64,
     /// The numbers of the step that the process takes.
     seen: Vec<(usize, u64)>,
-    /// Whether one of them is too large for the specification.
+    /// True if one of them is too large for the specification.
     misfit: bool,
 }
 
@@ -95,7 +95,7 @@ impl Numbers {
         renamed.map(|Frame { own, name, .. }| format!("; {name} stands for {own}")).collect()
     }
 
-    /// Whether a number was too large since this was asked last.
+    /// Returns whether a number was too large since this was asked last.
     pub(super) fn take_misfit(&mut self) -> bool {
         std::mem::take(&mut self.misfit)
     }

@@ -51,7 +51,7 @@ pub(super) type NamesOf<'a> = &'a dyn Fn(Id, NodeId) -> NodeId;
 
 /// The last steps.
 pub(super) struct Recents<T: Sides, V: Vocabulary<T>> {
-    /// What each node was before them.
+    /// The face of each node before them.
     before: Vec<Face>,
     steps: VecDeque<Recent<SpecTimer<T>, V::Message>>,
 }

@@ -24,13 +24,13 @@ use std::time::{Duration, Instant};
 
 /// How long a log waits for another that grows, and to which nothing comes.
 const LATE: Duration = Duration::from_secs(5);
-/// Of how many epochs the leaders are kept.
+/// The number of epochs of which the leaders are kept.
 const MOST_EPOCHS: usize = 1 << 16;
 /// How many lines of a log are judged before the next log has its turn.
 const BATCH: usize = 64;
 /// The most steps that the diagram of a rejection has.
 const STEPS: usize = 12;
-/// What of its answers no log can say.
+/// The part of its answers that no log can say.
 const ANSWERS: &str = "messages of a service without a log: their order among different nodes, and \
                        how long it keeps what it grants";
 
@@ -40,7 +40,7 @@ const REGROUPED: &str = "starts with other members, whose state may be any: chan
 /// Why the time of what a step arms is not judged.
 const UNTIMED: &str = "steps that arm timers, in starts that do not say how long these take: have \
                        the traces written by a program that does";
-/// What was taken for durable.
+/// The states that were taken for durable.
 const UNWRITTEN: &str = "starts with a state that was not written to the log before a crash";
 
 /// The log of one node.
@@ -50,25 +50,26 @@ struct Source<'a, T: Sides, V: Vocabulary<T>> {
     /// The place of the node among all.
     at: usize,
     start: Start,
-    /// What services that are no nodes have answered it.
+    /// The answers of services that are no nodes to it.
     answers: Answers,
     /// The number of the next line.
     n: u64,
     next: Option<Line<V::Durable, V::Message>>,
     /// Since when that line waits.
     waits_since: Option<Instant>,
-    /// Whether nothing had come when it was read last.
+    /// True if nothing had come when it was read last.
     idle: bool,
     done: bool,
     incarnations: Vec<u64>,
-    /// Of which incarnation it is known what it has put out to be durable.
+    /// The incarnation of which it is known what it has put out to be durable.
     kept_of: u64,
     /// How many states of an incarnation the next one had, and the line of that.
     remembered: FxHashMap<u64, (u64, u64)>,
 }
 
 impl<T: Sides, V: Vocabulary<T>> Source<'_, T, V> {
-    /// Whether nothing was judged because nothing has come, and not because it waits for another.
+    /// Returns whether nothing was judged because nothing has come, and not because it waits for
+    /// another.
     fn may_grow(&self) -> bool {
         !self.done && self.next.is_none()
     }
@@ -234,7 +235,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
             Stop::Rejected(rejection) => {
                 let source = &mut self.sources[at];
                 self.letters.drop_lines(source.at);
-                // What follows from a difference is none of its own.
+                // A difference that follows from another is none of its own.
                 if let Some(doubt) = source.judge.differ() {
                     self.count(doubt, 1);
                     return true;
@@ -313,7 +314,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         Ok(true)
     }
 
-    /// Whether a log has waited for long enough for one to which nothing comes.
+    /// Returns whether a log has waited for long enough for one to which nothing comes.
     fn is_late(&mut self, at: usize, from: usize) -> bool {
         let since = *self.sources[at].waits_since.get_or_insert_with(Instant::now);
         let is_idle = self.sources.iter().any(|source| source.at == from && source.idle);
@@ -442,7 +443,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         }
     }
 
-    /// What arrives was sent, if a log can say so.
+    /// Checks that a message that arrives was sent, if a log can say so.
     fn receive(
         &mut self,
         at: usize,
@@ -495,7 +496,8 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         Ok(Some(letter))
     }
 
-    /// What was to be durable before a message was sent that has arrived was so.
+    /// Takes note that all was durable that was to be so before a message was sent that has
+    /// arrived.
     fn show(
         &mut self,
         at: usize,
@@ -543,7 +545,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         }
     }
 
-    /// What the node puts out is on its way; with the number of each message among all.
+    /// Puts the messages of a node on their way. Returns the number of each among all.
     fn send(&mut self, at: usize, step: &StepOf<T, V>) -> Vec<u32> {
         let Source { at: from, ref lines, ref judge, .. } = self.sources[at];
         // The step is over for the node, and what it puts out comes behind all its states.
@@ -712,7 +714,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         Stop::Rejected(self.reject(at, happened, differs))
     }
 
-    /// What happened to a node, in words.
+    /// Returns what happened to a node, in words.
     fn happened(&self, at: usize, happened: &Happened<V::Durable, V::Message>) -> String {
         match happened {
             Happened::Boot(_) => "the node starts".to_owned(),
@@ -795,7 +797,7 @@ fn kind<D, L>(happened: &Happened<D, L>) -> &'static str {
     }
 }
 
-/// What was done for a node, in words.
+/// Returns what was done for a node, in words.
 fn deed_words(deed: &Deed) -> String {
     match deed {
         Deed::Saving => "something is being saved".to_owned(),

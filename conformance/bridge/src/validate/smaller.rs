@@ -66,7 +66,7 @@ pub fn smaller(logs: &[Text], rejection: &Divergence, judge: Judge<'_>) -> Optio
     }
     let end = usize::try_from(*line).unwrap_or(usize::MAX).min(logs[rejected].lines.len());
     cut.better(&mut best, rejected, Some(0..end));
-    // What one log needs depends on what is left of the others.
+    // The need of one log depends on what is left of the others.
     loop {
         let before = best.clone();
         for at in (0..logs.len()).filter(|&at| at != rejected) {
@@ -119,7 +119,7 @@ impl Cut<'_> {
         self.logs.iter().zip(parts).filter_map(text).collect()
     }
 
-    /// Whether these parts are rejected at the same line, for the same reason.
+    /// Returns whether these parts are rejected at the same line, for the same reason.
     fn is_same(&self, parts: &[Part]) -> bool {
         let before = parts[self.rejected].as_ref().map_or(0, |part| part.start as u64);
         let logs = self.texts(parts).iter().map(Text::log).collect();

@@ -17,9 +17,9 @@ pub(super) type StepOf<T, V> = Step<<V as Vocabulary<T>>::Durable, <V as Vocabul
 /// How what stands in a log reads. By default, the log has the specification's ids, its numbers are
 /// small, and its data contradicts nothing.
 pub(super) trait Vocabulary<T: Sides> {
-    /// Whether a step has to tell changes and what is ignored, with the program's reasons.
+    /// True if a step has to tell changes and what is ignored, with the program's reasons.
     const REASONS: bool;
-    /// What a node makes durable.
+    /// The state that a node makes durable.
     type Durable: DeserializeOwned + Clone + Debug + PartialEq;
     type Message: DeserializeOwned + Clone + Debug + PartialEq;
 
@@ -33,10 +33,11 @@ pub(super) trait Vocabulary<T: Sides> {
         names: &mut Renaming<'_>,
     ) -> SpecMessage<T>;
 
-    /// What a message between a node and a service says of requests and grants.
+    /// Returns what a message between a node and a service says of requests and grants.
     fn exchange(mapping: &Mapping<T>, message: Self::Message) -> Option<Exchange>;
 
-    /// What is durable as the specification has it, which may be one of these, or in words.
+    /// Returns the durable state as the specification has it, which may be one of these, or in
+    /// words.
     fn stable(
         mapping: &Mapping<T>,
         durable: &Self::Durable,
@@ -60,7 +61,7 @@ pub(super) trait Vocabulary<T: Sides> {
         None
     }
 
-    /// Whether a node that begins with this, in the list of members with this number, is judged as
+    /// Returns whether a node that begins with this, in the list of members with this number, is judged as
     /// one whose members never change.
     fn is_settled(_: &Mapping<T>, _: Option<&Self::Durable>, _config_epoch: Option<u64>) -> bool {
         true

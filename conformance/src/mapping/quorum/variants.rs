@@ -8,14 +8,14 @@ use bellwether_model::protocol::Id;
 use bellwether_model::world::Scenario;
 use std::time::Duration;
 
-/// What the program is configured for and asked, and the rules that this stands for.
+/// A configuration and the requests of the program, and the rules that these stand for.
 #[derive(Clone, Debug)]
 pub struct Variant {
     /// The rules of the specification.
     pub rules: spec::Quorum,
-    /// Whether a higher node takes over.
+    /// The condition under which a higher node takes over.
     preemption: program::Preemption,
-    /// What the first leader is asked, if anything. It is asked nothing from a cold start.
+    /// The request to the first leader, if there is one. From a cold start there is none.
     pub(super) asked: Option<Request>,
     /// How many processes there are, where lists of members change in place.
     pub(super) nodes: usize,
@@ -38,28 +38,28 @@ impl Variant {
         spec::Quorum { transfer: Some(Id::at(0)), ..founded(self.rules) }
     }
 
-    /// Whether a process can be next.
+    /// Returns whether a process can be next.
     pub(super) fn hands_over(&self) -> bool {
         let never = matches!(self.rules.preemption, spec::Preemption::Never);
         self.rules.transfer.is_some() || !never
     }
 
-    /// Whether nodes start without a state.
+    /// Returns whether nodes start without a state.
     pub(super) fn founds(&self) -> bool {
         !matches!(self.rules.founding, spec::Founding::Given)
     }
 
-    /// Whether there is more than one list of members.
+    /// Returns whether there is more than one list of members.
     pub(super) fn changes(&self) -> bool {
         !matches!(self.rules.lists, spec::Lists::One) || self.founds()
     }
 
-    /// Whether some members only observe.
+    /// Returns whether some members only observe.
     pub(super) fn observed(&self) -> bool {
         self.rules.observer.is_some() || matches!(self.rules.lists, spec::Lists::Promotes)
     }
 
-    /// Whether the list of members says more than who they are.
+    /// Returns whether the list of members says more than who they are.
     pub(super) fn listed(&self) -> bool {
         self.changes() || self.observed() || self.rules.witness.is_some()
     }

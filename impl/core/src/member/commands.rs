@@ -14,9 +14,11 @@ use crate::protocol::{Core, Input, Membership as _, NodeId, Request, Role, Statu
 pub enum Command {
     /// Hands the leadership over to this node, or to one that follows.
     HandOver(Option<NodeId>),
-    /// Hands the leadership over if the member leads, and keeps it from running for this long.
+    /// Hands the leadership over if the member leads, which does not stand for election for this
+    /// long.
     StepDown(Duration),
-    /// Keeps the member from running for this long, but lets it go on leading if it does.
+    /// Keeps the member from standing for election for this long, but lets it go on leading if it
+    /// does.
     Freeze(Duration),
     /// Tells the member whether its machine is fit to lead.
     SetHealthy(bool),
@@ -25,7 +27,7 @@ pub enum Command {
     /// Tells the member that the program is prepared, as the request with this number asked.
     Prepared(u64),
     /// Tells the member that the program cannot prepare itself, as the request with this number
-    /// asked, and keeps the member from running for this long.
+    /// asked, and keeps the member from standing for election for this long.
     Unprepared(u64, Duration),
 }
 

@@ -122,7 +122,7 @@ pub struct Member<C: Core> {
     pause_detector: PauseDetector,
     /// Whether the program says that the machine is fit to lead.
     healthy: bool,
-    /// It leads, and is not to run again before that once it does not.
+    /// It leads, and is not to stand for election before that once it does not.
     frozen_until: Option<Time>,
     /// None for protocols that detect failures by themselves.
     watch: Option<PeerWatcher>,
@@ -507,7 +507,8 @@ impl<C: Core> Member<C> {
         }
     }
 
-    /// A leader that was frozen, and leads no longer, does not run until the time is over.
+    /// A leader that was frozen, and leads no longer, does not stand for election until the time is
+    /// over.
     fn apply_freeze(&mut self, now: Time) {
         if !self.leads()
             && let Some(until) = self.frozen_until.take()

@@ -2,10 +2,10 @@
 //! follows if it does not answer in time.
 //!
 //! A member goes on while a state is saved, and so does its core: timers expire, messages reach it,
-//! and its program is told whatever is no promise. What it wants sent meanwhile waits in its order in
-//! a [`PersistQueue`], and so does the news that it leads. A crash loses all of it, as if the node
-//! had crashed before it began to save, and whatever reached it since had been lost. At most one
-//! state is under way and one waits: a later one says all that an earlier one said.
+//! and its program is told whatever is no promise. What it wants sent meanwhile waits in its order
+//! in a [`PersistQueue`], and so does the news that it leads. A crash loses all of it, as if the
+//! node had crashed before it began to save, and whatever reached it since had been lost. At most
+//! one state is under way and one waits: a later one says all that an earlier one said.
 //!
 //! A leader asks its storage now and then whether anything could be saved. One that does not answer
 //! is not fit to lead.
@@ -250,7 +250,7 @@ impl<C: Core> Member<C> {
 
     /// A node whose storage does not answer in time, or fails, is not fit to lead: it could not
     /// even hand over durably. A leader yields at its next round if its protocol can. The node does
-    /// not run until there is an answer.
+    /// not stand for election until there is an answer.
     pub(super) fn check_storage(&mut self, now: Time) {
         self.tasks.push_front(Task::CheckStall);
         let problem = match self.disk.late {

@@ -98,11 +98,11 @@ pub enum Request {
     Yield(Option<NodeId>),
     /// The node is to let this node lead instead, and to lead on if that does not come to lead.
     Transfer(NodeId),
-    /// The node is to do what it does for [`Request::Yield`], and not to run for this long from now
-    /// on, whether it leads or not.
+    /// The node is to do what it does for [`Request::Yield`], and not to stand for election for
+    /// this long from now on, whether it leads or not.
     StepDown(Option<NodeId>, Duration),
-    /// The node is told whether its machine is fit to lead: if not, it does not run, and leads no
-    /// longer.
+    /// The node is told whether its machine is fit to lead: if not, it does not stand for election,
+    /// and leads no longer.
     Healthy(bool),
     /// The node is to propose this list of members, if it leads and may lead by it, and if the list
     /// follows the one that is decided. Nothing happens otherwise.

@@ -1,14 +1,14 @@
 //! The quorum bully: the highest node that a majority supports leads an epoch, while its lease
 //! lasts.
 //!
-//! The order is the bully's: of the nodes that can win, the highest runs. Where members elect
-//! several leaders, the [order](super::Members::for_election) of each election is another one, and
-//! "higher" means what comes before in it. A leader exists only by
-//! the durable grants of a majority, and each epoch is granted once, so no epoch has two leaders. A
-//! node that grants, or that acknowledges a leader's round, promises to grant nothing to another
-//! for a while; a leader counts a shorter while from before it asked, its *lease*, and does nothing
-//! as leader once that is over. So at most one node at a time holds a lease, as long as the *rates*
-//! of clocks differ by no more than the configuration says. Delays and pauses may be of any length.
+//! The order is the bully's: of the nodes that can win, the highest stands for election. Where
+//! members elect several leaders, the [order](super::Members::for_election) of each election is
+//! another one, and "higher" means what comes before in it. A leader exists only by the durable
+//! grants of a majority, and each epoch is granted once, so no epoch has two leaders. A node that
+//! grants, or that acknowledges a leader's round, promises to grant nothing to another for a while;
+//! a leader counts a shorter while from before it asked, its *lease*, and does nothing as leader
+//! once that is over. So at most one node at a time holds a lease, as long as the *rates* of clocks
+//! differ by no more than the configuration says. Delays and pauses may be of any length.
 //!
 //! Where each rule comes from:
 //!
@@ -18,8 +18,8 @@
 //! - **A node asks whether it would win before it claims an epoch:** D. Ongaro, *Consensus:
 //!   Bridging Theory and Practice*, 2014, §9.6, there called pre-vote. Asking changes nothing, so a
 //!   node that cannot win disturbs no leader.
-//! - **A node that is asked by a lower one runs itself:** H. Garcia-Molina, *Elections in a
-//!   Distributed Computing System*, IEEE Transactions on Computers C-31(1), 1982.
+//! - **A node that is asked by a lower one stands for election itself:** H. Garcia-Molina,
+//!   *Elections in a Distributed Computing System*, IEEE Transactions on Computers C-31(1), 1982.
 //! - **The lease counts from before the request, and a restarted voter grants nothing for as long
 //!   as a promise that it may have forgotten:** C. Gray, D. Cheriton, *Leases: An Efficient
 //!   Fault-Tolerant Mechanism for Distributed File Cache Consistency*, SOSP 1989.
@@ -65,7 +65,7 @@ pub enum Message {
     Canvass(Epoch, Mark),
     /// "I would grant you this epoch."
     Support(Epoch),
-    /// "I am higher and electable, and run myself."
+    /// "I am higher and electable, and stand for election myself."
     Outrank(Epoch),
     /// "Grant me this epoch, in this life of mine."
     Claim(Epoch, Mark, Birth),
@@ -110,19 +110,20 @@ pub enum Timer {
     /// The timer after a start, until a promise that may have been given in an earlier life is
     /// over.
     Quiet,
-    /// The timer of a node that knows no leader, until it runs; the highest node runs first.
+    /// The timer of a node that knows no leader, until it stands for election; the highest node
+    /// does so first.
     Watch,
     /// The timer of a candidate for the answers to a canvass or a claim.
     Election,
     /// The timer of a node that has given way to a higher one, for the first round of that node.
     Coordinator,
-    /// The timer of a node that found no majority, until it runs again.
+    /// The timer of a node that found no majority, until it stands for election again.
     Backoff,
     /// The timer of a leader for its next round.
     Round,
     /// The timer of a node that follows a lower leader, until it takes over.
     Dwell,
-    /// The timer of a node that was asked not to run for a time.
+    /// The timer of a node that was asked not to stand for election for a time.
     Away,
     /// The timer of a node that waits to become a founder, until it asks again.
     Meet,
@@ -159,7 +160,7 @@ impl Durable {
 
 const GRANTED: Reason = Reason::new("granted", "a majority granted the epoch");
 const HEARD: Reason = Reason::new("leader_heard", "the leader of the epoch was heard");
-const OUTRANKED: Reason = Reason::new("outranked", "a higher node runs itself");
+const OUTRANKED: Reason = Reason::new("outranked", "a higher node stands for election itself");
 const WATCH_OVER: Reason = Reason::new("watch_over", "no leader was heard in time");
 const SUPPORTED: Reason = Reason::new("supported", "a majority would grant the next epoch");
 const NO_MAJORITY: Reason = Reason::new("no_majority", "no majority answered in time");
@@ -189,7 +190,7 @@ pub enum State {
         /// Whether it has heard that this node leads.
         heard: bool,
     },
-    /// A higher node runs.
+    /// A higher node stands for election.
     Deferring,
     /// The node asks whether others would grant it the next epoch; these would, itself included.
     Canvassing(BTreeSet<NodeId>),
@@ -400,7 +401,7 @@ impl Core for Quorum {
     }
 
     /// The watch and the dwell time of the highest node are the shortest: each lower one gives the
-    /// higher the time to run, and to challenge.
+    /// higher the time to stand for election, and to challenge.
     fn period(config: &Config, timer: Timer) -> Duration {
         let timing = &config.timing;
         // At most 255 members.
@@ -437,7 +438,8 @@ impl Core for Quorum {
         config.timing.lease
     }
 
-    /// Promises end, the lowest node that may have to run begins to, and a higher one outranks it.
+    /// Promises end, the lowest node that may have to stand for election does so, and a higher one
+    /// outranks it.
     fn election_takes(config: &Config) -> Duration {
         let timing = &config.timing;
         // At most 255 members.

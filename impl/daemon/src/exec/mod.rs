@@ -170,6 +170,7 @@ impl Kept {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    reload::listen(&[SignalKind::user_defined1(), SignalKind::user_defined2()])?;
     let (origin, overrides) = (args.origin.origin(), args.origin.overrides());
     origin.load(overrides, Exec(args)).map_err(Failure::configuration)?
 }
@@ -234,6 +235,10 @@ async fn take_part<C: Runnable>(
 ) -> anyhow::Result<u8> {
     let mut signals =
         Signals::new(&args.no_forward).map_err(|e| anyhow!("cannot listen for signals: {e}"))?;
+    let asked = Notify::new();
+    if reload::came() {
+        asked.notify_one();
+    }
     descendants::adopt().map_err(|e| anyhow!("cannot take over orphans: {e}"))?;
     let group = group::of_node(&config).await?;
     let name = config.label().map_or_else(|| config.node().to_string(), str::to_owned);
@@ -244,7 +249,6 @@ async fn take_part<C: Runnable>(
     let options = http.serve(&election);
     service::ready();
     let told = service::keep_told(vec![election.handle()]);
-    let asked = Notify::new();
     let replace = |credentials: config::Credentials| election.replace_credentials(credentials);
     let prefer = |priority| election.handle().set_priority(priority);
     let running = reload::Running {

@@ -11,7 +11,7 @@ use crate::world::{Broken, Outcome};
 /// Repeat one run from its code, such as quorum:5:all:00c0ffee
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What the run is
+    /// The code of the run
     code: Code,
     /// Show what happens, line by line
     #[arg(long)]
@@ -67,7 +67,7 @@ fn object(code: &Code, outcome: &Outcome) -> serde_json::Value {
     })
 }
 
-/// What is said of a run that breaks an invariant, and how it is repeated.
+/// Returns what is said of a run that breaks an invariant, and how it is repeated.
 pub(super) fn failure(code: &Code, shrunk: &Code, trace: bool) -> String {
     let outcome = simulate(shrunk, trace);
     let broken = outcome.broken.iter().map(|broken| breaks(broken) + "\n").collect::<String>();

@@ -123,19 +123,19 @@ impl Faults {
         Some(Self::Of(kinds))
     }
 
-    /// Whether this kind is among them.
+    /// Returns whether this kind is among them.
     #[must_use]
     pub fn have(&self, kind: Kind) -> bool {
         matches!(self, Self::Of(kinds) if kinds.contains(&kind))
     }
 
-    /// Whether this kind is all that there is.
+    /// Returns whether this kind is all that there is.
     #[must_use]
     pub fn are_only(&self, kind: Kind) -> bool {
         matches!(self, Self::Of(kinds) if kinds.as_slice() == [kind])
     }
 
-    /// Whether any of these kinds is among them.
+    /// Returns whether any of these kinds is among them.
     #[must_use]
     pub fn have_any(&self, kinds: &[Kind]) -> bool {
         kinds.iter().any(|&kind| self.have(kind))

@@ -1,4 +1,4 @@
-//! What operators do, and how far nodes are from each other.
+//! The faults of operators, and how far nodes are from each other.
 
 use std::time::Duration;
 
@@ -25,9 +25,9 @@ pub(crate) const DURATIONS: usize = 3;
 /// In which condition the node is that is to lead instead of the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Condition {
-    /// It can lead.
+    /// The node can lead.
     Fit,
-    /// It was asked not to run.
+    /// The node was asked not to stand for election.
     Frozen,
     /// Its machine is unfit to lead.
     Unfit,
@@ -35,26 +35,26 @@ pub enum Condition {
     Stopped,
     /// Its process has crashed.
     Down,
-    /// It is cut off from all others.
+    /// The node is cut off from all others.
     CutOff,
     /// There is no such node.
     Unknown,
 }
 
-/// What a node is to be in the next list of members. If it is that already, it leaves.
+/// The part of a node in the next list of members. A node that has the part already leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// It votes, and may lead.
+    /// The node votes, and may lead.
     Voter,
-    /// It votes, and never leads.
+    /// The node votes, and never leads.
     Witness,
-    /// It only observes.
+    /// The node only observes.
     Observer,
-    /// It votes instead of the voter at this place.
+    /// The node votes instead of the voter at this place.
     Instead(usize),
 }
 
-/// What an operator does about a node.
+/// Returns what an operator does about a node.
 pub(super) fn operated(kind: Kind, stage: Stage, random: &mut Random) -> Blow {
     let node = random.place(stage.nodes);
     match kind {

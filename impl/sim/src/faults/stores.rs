@@ -1,9 +1,9 @@
-//! What happens to the store of a lease, and to machines whose nodes ask it.
+//! The faults of the store of a lease, and of machines whose nodes ask it.
 
 use super::{Blow, Kind, Stage, Target};
 use crate::random::Random;
 
-/// What happens to the store.
+/// A fault of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mishap {
     /// No client can ask the store while the fault lasts.
@@ -26,7 +26,7 @@ pub enum Mishap {
     Expire,
 }
 
-/// What happens to the store, or which machine is copied.
+/// Returns what happens to the store, or which machine is copied.
 pub(super) fn of_store(kind: Kind, target: Target, stage: Stage, random: &mut Random) -> Blow {
     const MISTAKES: [Mishap; 4] = [Mishap::Delete, Mishap::Far, Mishap::Stranger, Mishap::Back];
     Blow::Store(match kind {

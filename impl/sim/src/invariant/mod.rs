@@ -1,4 +1,5 @@
-//! What must hold at every step. Names are those of the model's properties where the model has it.
+//! The invariants, which must hold at every step. Names are those of the model's properties where
+//! the model has it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,24 +12,24 @@ use crate::subject::{Granted, Says};
 
 mod rules;
 
-/// What an observer sees of one node.
+/// The face of a node, which an observer sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Face {
     /// The node.
     pub id: NodeId,
-    /// Whether it is up; a process that is stopped is.
+    /// True if it is up; a process that is stopped is.
     pub up: bool,
-    /// What it is doing.
+    /// The role of the node.
     pub role: Role,
     /// The node that it takes for the leader.
     pub leader: Option<NodeId>,
-    /// What its program believes to hold as a leader.
+    /// The term that its program believes to hold as a leader.
     pub term: Option<Term>,
     /// The work of its program that is not done yet, which only a leader may do.
     pub work: Option<Term>,
-    /// Whether its program has prepared itself for the leadership that it was asked about last.
+    /// True if its program has prepared itself for the leadership that it was asked about last.
     pub prepared: bool,
-    /// What a crash at this moment would leave.
+    /// The grant that a crash at this moment would leave.
     pub durable: Option<Granted>,
     /// The lists of members that a crash would leave; none if the protocol has no such lists.
     pub lists: Option<Lists>,
@@ -36,11 +37,11 @@ pub struct Face {
     pub elected_by: Option<Lists>,
     /// The birth with which a crash would leave it, if the protocol has births.
     pub birth: Option<Birth>,
-    /// Whether it is to vote by the lists that it knows, and waits to be let in.
+    /// True if it is to vote by the lists that it knows, and waits to be let in.
     pub waits: bool,
     /// How often it has lost its disk.
     pub wiped: u64,
-    /// Whether its program is told of a problem with the store.
+    /// True if its program is told of a problem with the store.
     pub problem: bool,
 }
 
@@ -55,28 +56,29 @@ pub struct Term {
 }
 
 impl Face {
-    /// What its program holds, or still does, as a leader at this moment, if its lease lasts.
+    /// Returns the term that its program holds, or still does, as a leader at this moment, if its
+    /// lease lasts.
     #[must_use]
     pub fn leads(&self, at: Moment) -> Option<Term> {
         self.term.into_iter().chain(self.work).find(|term| at < term.until)
     }
 
-    /// Whether that node is a member by one of its lists; all are if there is no list.
+    /// Returns whether that node is a member by one of its lists; all are if there is no list.
     #[must_use]
     pub fn has_member(&self, id: NodeId) -> bool {
         let lists = self.lists.as_ref();
         lists.is_none_or(|lists| lists.each().any(|list| list.contains(id)))
     }
 
-    /// Whether a voter with its id by these lists has another birth. It has no vote by them then: a
-    /// majority is one of the others.
+    /// Returns whether a voter with its id by these lists has another birth. It has no vote by them
+    /// then: a majority is one of the others.
     fn has_forgotten(&self, lists: &Lists) -> bool {
         let mut births = lists.each().filter_map(|list| list.birth(self.id));
         births.any(|birth| Some(birth) != self.birth)
     }
 }
 
-/// Whether this holds for a majority of the voters of each list that counts.
+/// Returns whether this holds for a majority of the voters of each list that counts.
 fn has_majority(nodes: &[Face], lists: &Lists, holds: impl Fn(&Face) -> bool) -> bool {
     lists.each().all(|list| {
         let for_it = nodes.iter().filter(|face| list.votes(face.id) && holds(face)).count();
@@ -93,11 +95,11 @@ pub struct View<'a> {
     pub nodes: &'a [Face],
     /// Since when all members by the lists of one node that leads, if they are up, agree on it.
     pub agreed: Option<(Moment, NodeId)>,
-    /// What the run asks of its end.
+    /// The terms of the run for its end.
     pub terms: Terms,
 }
 
-/// What a run is.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// When faults begin.
@@ -108,7 +110,7 @@ pub struct Terms {
     pub bound: Duration,
 }
 
-/// What has just happened.
+/// A fact that has just happened.
 #[derive(Clone, Copy, Debug)]
 pub enum Fact {
     /// The node at this place has another face than before.
@@ -119,9 +121,9 @@ pub enum Fact {
         from: usize,
         /// The receiver.
         to: NodeId,
-        /// What it says.
+        /// The content of the message.
         says: Says,
-        /// Whether the sender led the epoch that it speaks of, by its own clock, when it handled
+        /// True if the sender led the epoch that it speaks of, by its own clock, when it handled
         /// what this may follow from.
         led: bool,
     },
@@ -129,10 +131,10 @@ pub enum Fact {
     Waits {
         /// The place of the node.
         node: usize,
-        /// Whether it led before a pause of its process, or of its disk, and leads since, and the
+        /// True if it led before a pause of its process, or of its disk, and leads since, and the
         /// others have not had the time to hear so.
         paused: bool,
-        /// Whether something of it waits for a disk that has not answered in time.
+        /// True if something of it waits for a disk that has not answered in time.
         stalled: bool,
     },
     /// An operator has asked a node to let another one lead, and gets an answer.
@@ -145,9 +147,10 @@ pub enum Fact {
         epoch: Option<u64>,
         /// The epoch that it leads when it answers, whatever its program knows.
         leads: Option<u64>,
-        /// Whether the other node could lead from the question to the answer, if that is known.
+        /// True if the other node could lead from the question to the answer; none if that is
+        /// unknown.
         able: Option<bool>,
-        /// What it answers.
+        /// The answer.
         answer: Answer,
     },
     /// The client of a store has heard of a token.
@@ -158,7 +161,7 @@ pub enum Fact {
         life: u64,
         /// The token.
         token: u64,
-        /// Whether the store has granted it to this client, which has asked for the lease.
+        /// True if the store has granted it to this client, which has asked for the lease.
         is_grant: bool,
     },
     /// The fence of the store lets a write with this token pass.

@@ -71,7 +71,7 @@ pub(super) fn epochs_grow(memory: &mut Memory, view: View<'_>, fact: Fact) -> Ve
 pub(super) fn epochs_in_order(memory: &mut Memory, view: View<'_>, fact: Fact) -> Verdict {
     let Fact::Changed(place) = fact else { return Ok(()) };
     let face = &view.nodes[place];
-    // One whose lease is over leads no more, also if it has not noticed yet.
+    // A node whose lease is over leads no more, also if it has not noticed yet.
     let leads = face.leads(view.at).and_then(|term| term.epoch);
     let Some(epoch) = leads else { return Ok(()) };
     match memory.highest {

@@ -48,7 +48,8 @@ fn terms() -> Terms {
     Terms { from: Moment(100), calm: Moment(1_000), bound: Duration::from_nanos(500) }
 }
 
-/// What the invariant says to one fact after the other, each at its moment; the first complaint.
+/// Returns what the invariant says to one fact after the other, each at its moment; the first
+/// complaint.
 fn says(name: &'static str, history: &[(u64, &[Face], Fact)]) -> Result<(), String> {
     let (invariants, mut memory) = (named(&[name]), Memory::default());
     assert_eq!(invariants.len(), 1, "{name}");

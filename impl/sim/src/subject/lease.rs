@@ -13,7 +13,7 @@ use crate::store::{
 };
 use crate::wrong::Wrong;
 
-/// What is promised with every store, whatever happens to it.
+/// The invariants that hold with every store, whatever happens to it.
 const ALWAYS: &[&str] = &["tokens-grow", "lease-before-word", "settles"];
 
 /// The protocol with each store in turn, by the seed, and with one store.

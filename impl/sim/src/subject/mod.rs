@@ -1,6 +1,6 @@
-//! What is simulated: the real core of a protocol, how its nodes are configured, and what its
-//! states and messages mean to an observer that sees all nodes. The quorum bully and the lease have
-//! files of their own.
+//! The subjects of the simulation: the real core of a protocol, how its nodes are configured, and
+//! what its states and messages mean to an observer that sees all nodes. The quorum bully and the
+//! lease have files of their own.
 
 use std::time::Duration;
 
@@ -17,22 +17,22 @@ mod quorum;
 pub use lease::Lease;
 pub use quorum::Quorum;
 
-/// What every member promises, whatever its protocol.
+/// The invariants that hold of every member, whatever its protocol.
 const OF_THE_MEMBER: &[&str] = &["pause-is-a-loss", "prepared-first", "stalled-disk-is-a-loss"];
 
 /// A protocol with a configuration.
 pub trait Subject: Send + Sync + 'static {
-    /// What it is called in a [code](crate::code::Code).
+    /// The name of the subject in a [code](crate::code::Code).
     const NAME: &'static str;
-    /// Whether the core makes anything durable.
+    /// True if the core makes anything durable.
     const PERSISTS: bool = true;
-    /// Whether a leader has a lease; without one it leads until it learns of another leader.
+    /// True if a leader has a lease; without one it leads until it learns of another leader.
     const LEASES: bool = true;
     /// The names of the [invariants](crate::invariant::ALL) that it promises whatever the faults.
     const PROMISES: &'static [&'static [&'static str]];
     /// The names of those that it promises if one other node than the leader flaps.
     const PROMISES_IN_PEACE: &'static [&'static str] = &[];
-    /// Whether [operators](crate::faults::Kind::operators) have something to do: a leader can be
+    /// True if [operators](crate::faults::Kind::operators) have something to do: a leader can be
     /// asked to let another node lead, or for other members, and durations can be changed.
     const OPERATED: bool = false;
     /// The stores of which one grants the lease, chosen by the seed; none if nodes elect the leader.
@@ -49,12 +49,12 @@ pub trait Subject: Send + Sync + 'static {
         wrong: Option<Wrong>,
     ) -> <Self::Core as Core>::Config;
 
-    /// Whether nodes with the durations of these numbers talk to each other.
+    /// Returns whether nodes with the durations of these numbers talk to each other.
     fn fit(one: usize, other: usize) -> bool {
         one == other
     }
 
-    /// What is durable loses the lists of members, if it has any.
+    /// Takes the lists of members from a durable state, if it has any.
     fn lose_lists(_: &mut <Self::Core as Core>::Durable) {}
 
     /// The birth of a node by what it has made durable, if it has any.
@@ -82,12 +82,12 @@ pub trait Subject: Send + Sync + 'static {
         None
     }
 
-    /// What a message says to an observer: of grants and epochs, nothing.
+    /// Returns what a message says to an observer: of grants and epochs, nothing.
     fn says(_: &<Self::Core as Core>::Message) -> Says {
         Says::Other
     }
 
-    /// What a node has granted, by its durable data: nothing.
+    /// Returns what a node has granted, by its durable data: nothing.
     fn granted(_: &<Self::Core as Core>::Durable) -> Option<Granted> {
         None
     }
@@ -111,16 +111,16 @@ pub struct Granted {
     pub to: Option<NodeId>,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Says {
-    /// That its sender grants this epoch to the receiver.
+    /// The sender grants this epoch to the receiver.
     Grants(u64),
-    /// That its sender has granted this epoch to that node, whichever it tells.
+    /// The sender has granted this epoch to that node, whichever it tells.
     Gives(u64, NodeId),
-    /// That its sender has granted this epoch to itself.
+    /// The sender has granted this epoch to itself.
     Claims(u64),
-    /// That its sender leads this epoch, and what only a leader may say.
+    /// The sender leads this epoch, and says what only a leader may say.
     Leads(u64),
     /// Anything else.
     Other,
@@ -128,7 +128,7 @@ pub enum Says {
 
 /// Something to do with a subject that is known only by its name at run time.
 pub trait Visitor {
-    /// What comes out.
+    /// The result of the visit.
     type Output;
     /// Does it.
     fn visit<S: Subject>(self) -> Self::Output;

@@ -1,5 +1,5 @@
-//! What passes between the nodes and the store of the lease, and what happens to that. A question
-//! may be lost or late, and so may the answer: the store has done then what it was asked.
+//! The messages between the nodes and the store of the lease, and what happens to the store. A
+//! question may be lost or late, and so may the answer: the store has done then what it was asked.
 
 use std::time::Duration;
 
@@ -117,7 +117,7 @@ impl<S: Subject> World<S> {
         }
     }
 
-    /// What the store has sent arrives at a node.
+    /// Delivers a message of the store to a node.
     pub(super) fn mailed(&mut self, node: usize, life: u64, mail: Mail) {
         self.network.landed(self.place_of_store(), node);
         if self.hosts[node].life == life {

@@ -1,5 +1,5 @@
-//! What a node handles, and what its member wants done about it. This is what the driver is in the
-//! daemon: it owns sockets, files and timers, and decides nothing.
+//! The events of a node, and the actions of its member about them. This is what the driver is in
+//! the daemon: it owns sockets, files and timers, and decides nothing.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl<S: Subject> World<S> {
         let (follows, behind) = (matches!(event, Event::StorageAnswered(_)), member.is_behind());
         self.counts.beside += u64::from(behind && !follows);
         host.led.begin(behind || member.awaits_work());
-        // It may send a round and then, of the same event, make way.
+        // The node may send a round and then, of the same event, make way.
         let led = member.node().lease();
         let actions = member.handle(now, event);
         let leads = [led, member.node().lease()];

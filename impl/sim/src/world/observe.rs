@@ -19,7 +19,7 @@ use crate::subject::Subject;
 
 use super::World;
 
-/// What was counted.
+/// The counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Things that happened.
@@ -30,9 +30,9 @@ pub struct Counts {
     pub lost: u64,
     /// Syncs.
     pub syncs: u64,
-    /// What nodes handled while they waited for a sync.
+    /// The events that nodes handled while they waited for a sync.
     pub beside: u64,
-    /// What waited for a sync when its node crashed, so that no other saw it.
+    /// The actions that waited for a sync when their node crashed, so that no other saw them.
     pub unseen: u64,
     /// Starts of nodes, the first included.
     pub starts: u64,
@@ -55,27 +55,27 @@ pub struct Broken {
     pub invariant: &'static str,
     /// When.
     pub at: Moment,
-    /// What is wrong, in one sentence.
+    /// The mistake, in one sentence.
     pub what: String,
 }
 
-/// What comes out of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The first invariant that was broken.
     pub broken: Option<Broken>,
     /// How long after the last fault all nodes agreed for good, if they did.
     pub settled: Option<Duration>,
-    /// What was counted.
+    /// The counts of a run.
     pub counts: Counts,
     /// A number that differs if anything happened otherwise.
     pub digest: u64,
-    /// What happened, line by line, if that was asked for.
+    /// The trace, line by line, if one was asked for.
     pub trace: Vec<String>,
 }
 
 impl<S: Subject> World<S> {
-    /// What has come out so far.
+    /// Returns the result so far.
     #[must_use]
     pub fn outcome(self) -> Outcome {
         let calm = self.setting.terms.calm;

@@ -1,5 +1,5 @@
-//! What an operator does to the nodes of a cluster: asks the leader for another list of members, or
-//! gives the nodes other durations, with which they restart one after another.
+//! The operator of a cluster, who asks the leader for another list of members, or gives the nodes
+//! other durations, with which they restart one after another.
 //!
 //! Nodes talk only if they have leases and promises that fit together, which the transport of the
 //! daemon sees to.
@@ -26,13 +26,13 @@ const AWAY: Duration = Duration::from_secs(3);
 /// Something to do about one node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Task {
-    /// It restarts with the durations of this number.
+    /// The node restarts with the durations of this number.
     Give(usize),
     /// The next leader is asked that it has this part.
     Change(Part),
 }
 
-/// What an operator has done, and has to do.
+/// The orders that an operator has given, and has to give.
 #[derive(Debug, Default)]
 pub(super) struct Operator {
     /// The number of the durations that all nodes are to have.
@@ -44,7 +44,7 @@ pub(super) struct Operator {
 }
 
 impl<S: Subject> World<S> {
-    /// Whether nodes talk that have the durations of these numbers.
+    /// Returns whether nodes talk that have the durations of these numbers.
     pub(super) fn talk(&self, one: usize, other: usize) -> bool {
         S::fit(one, other) || self.setting.wrong == Some(Wrong::TalksUnfit)
     }
@@ -167,7 +167,7 @@ impl<S: Subject> World<S> {
         (next.voters().len() <= VOTERS).then(|| next.numbered(old.config_epoch() + 1))
     }
 
-    /// Whether a node hears that other one.
+    /// Returns whether a node hears that other one.
     fn knows(&self, node: usize, other: NodeId) -> bool {
         match self.hosts[node].lists() {
             Some(lists) => lists.each().any(|list| list.contains(other)),

@@ -160,7 +160,7 @@ impl<S: Subject> World<S> {
     fn set_rate(&mut self, node: usize, ppm: i64) {
         let host = &mut self.hosts[node];
         host.clock.set_rate(self.now, ppm);
-        // What was scheduled is another moment now.
+        // The moment that was scheduled is another one now.
         host.scheduled = None;
         self.schedule(node);
         self.observe(node);
@@ -222,7 +222,7 @@ impl<S: Subject> World<S> {
         let mut random = Random::of(&[self.setting.seed, 0xc4a5, node as u64, self.now.0]);
         let host = &mut self.hosts[node];
         self.counts.unseen += host.member.as_ref().map_or(0, |member| member.waiting() as u64);
-        // What was written and not synced may be there or not.
+        // A state that was written and not synced may be there or not.
         if host.disk.writing.is_some() && random.chance(500) {
             host.disk.sync();
         }
@@ -269,7 +269,7 @@ impl<S: Subject> World<S> {
     }
 }
 
-/// What a node is asked, for so long.
+/// Returns what a node is asked, for so long.
 fn what(request: Request, long: Duration) -> Command {
     let id = |place: usize| NodeId::new(u16::try_from(place + 1).unwrap_or(u16::MAX));
     match request {

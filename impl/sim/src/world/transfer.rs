@@ -19,7 +19,7 @@ use super::{Happening, World};
 /// agreed so that it is known what the answer must be.
 const REST: Duration = Duration::from_secs(1);
 
-/// What was asked for, and not answered yet.
+/// A request that is not answered yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
     /// The place of the node that was asked.
@@ -30,9 +30,9 @@ pub(super) struct Transfer {
     to: NodeId,
     /// The epoch that the node led that was asked.
     epoch: Option<u64>,
-    /// Whether the other node can lead, so that the answer is known; none if it is not known.
+    /// True if the other node can lead, so that the answer is known; none if that is unknown.
     able: Option<bool>,
-    /// Whether the node that was asked leads no longer.
+    /// True if the node that was asked leads no longer.
     yielded: bool,
 }
 
@@ -66,7 +66,7 @@ impl<S: Subject> World<S> {
         self.ask(node, Command::HandOver(Some(id)));
     }
 
-    /// Whether a transfer is under way, or the last one is not long ago.
+    /// Returns whether a transfer is under way, or the last one is not long ago.
     fn is_transferring(&self) -> bool {
         let mut lasting = self.setting.plan.iter().zip(&self.struck);
         self.transfer.is_some()
@@ -76,7 +76,7 @@ impl<S: Subject> World<S> {
             })
     }
 
-    /// Whether a node in this condition can take over from that one; none if that depends.
+    /// Returns whether a node in this condition can take over from that one; none if that depends.
     fn is_able(&self, leader: usize, condition: Condition) -> Option<bool> {
         let id = self.hosts[leader].id;
         let calm = self.agreed.is_some_and(|(since, on)| on == id && since + REST <= self.now);
@@ -181,7 +181,7 @@ impl<S: Subject> World<S> {
     }
 }
 
-/// What cuts off a node.
+/// Returns what cuts off a node.
 fn alone(node: usize) -> Fault {
     let blow = Blow::Divide { side: vec![node], one_way: false };
     Fault { from: Moment(0), until: Moment(u64::MAX), blow }

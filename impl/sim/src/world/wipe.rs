@@ -1,9 +1,9 @@
 //! A node that loses its disk, and with it all that it has granted. It starts again without a
 //! state, by its file: that says the first list.
 //!
-//! Of a cluster in which too many have lost their state, nothing is promised but that it elects no
-//! second leader, and of one whose first voters have all lost it not even that. So a node loses its
-//! disk only if the others can go on without what was on it, whichever lists of members they have.
+//! A cluster in which too many have lost their state promises nothing but that it elects no second
+//! leader, and one whose first voters have all lost it not even that. So a node loses its disk only
+//! if the others can go on without what was on it, whichever lists of members they have.
 
 use bellwether_core::member::Event;
 use bellwether_core::protocol::quorum::{Lists, Mark};
@@ -34,9 +34,10 @@ impl<S: Subject> World<S> {
         self.observe(node);
     }
 
-    /// Whether the others can go on without what is on the disk of this node: of all that vote by
-    /// any lists, a majority has its state, and one of those may lead. And no birth is on its way
-    /// that its node no longer has: a leader would let that in, and lose the vote of the node.
+    /// Returns whether the others can go on without what is on the disk of this node: of all that
+    /// vote by any lists, a majority has its state, and one of those may lead. And no birth is on
+    /// its way that its node no longer has: a leader would let that in, and lose the vote of the
+    /// node.
     fn can_lose(&self, node: usize) -> bool {
         let id = self.hosts[node].id;
         let is_past = |(from, message): (NodeId, &MessageOf<S>)| {
@@ -49,8 +50,8 @@ impl<S: Subject> World<S> {
             && self.known_lists().iter().all(|lists| self.can_go_on(lists, id))
     }
 
-    /// Whether another voter of the first list has the latest lists, and this node is a member by
-    /// them: the other tells it so, and together they found no second cluster.
+    /// Returns whether another voter of the first list has the latest lists, and this node is a
+    /// member by them: the other tells it so, and together they found no second cluster.
     fn is_vouched_for(&self, id: NodeId) -> bool {
         let mark = |face: &Face| face.lists.as_ref().map(|lists| lists.mark);
         let latest = self.faces.iter().map(mark).max().flatten();
@@ -95,8 +96,8 @@ impl<S: Subject> World<S> {
         known
     }
 
-    /// Whether those that vote by these lists can go on without this one, also if all that are
-    /// awaited are counted and then silent.
+    /// Returns whether those that vote by these lists can go on without this one, also if all that
+    /// are awaited are counted and then silent.
     fn can_go_on(&self, lists: &Lists, without: NodeId) -> bool {
         let counts = |id: NodeId| id != without && self.has_state(lists, id);
         let is_majority = |list: &Members| {
@@ -106,7 +107,7 @@ impl<S: Subject> World<S> {
         lists.each().all(is_majority) && lists.latest().candidates().any(counts)
     }
 
-    /// Whether those that vote by this list and by the next one can decide that.
+    /// Returns whether those that vote by this list and by the next one can decide that.
     pub(super) fn can_decide(&self, decided: &Members, next: &Members) -> bool {
         let lists = proposed(decided, next.clone());
         lists.each().all(|list| {
@@ -115,7 +116,7 @@ impl<S: Subject> World<S> {
         })
     }
 
-    /// Whether this voter by these lists is the node as it is now.
+    /// Returns whether this voter by these lists is the node as it is now.
     fn has_state(&self, lists: &Lists, id: NodeId) -> bool {
         let kept = self.kept_birth(id);
         let mut births = lists.each().filter_map(|list| list.birth(id));

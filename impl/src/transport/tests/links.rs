@@ -157,7 +157,7 @@ async fn the_newest_connection_of_a_peer_has_its_place() {
         hangs_up(&mut older).await;
         older = newer;
         assert!(node.has_heard_nothing_more() && node.peer.state().is_heard());
-        let heard = node.context.links.standings.heard();
+        let heard = node.context.links.cluster.heard();
         assert_eq!(heard.get(&id(2)), Some(&facts), "it is the same peer");
     }
     // Another process with its id, which does not answer at its address, is let in by none of that.
@@ -173,7 +173,7 @@ async fn the_newest_connection_of_a_peer_has_its_place() {
     drop(older);
     until(&node.peer, |link| link.breaks == 1).await;
     let is_forgotten = async {
-        while node.peer.state().is_heard() || !node.context.links.standings.heard().is_empty() {
+        while node.peer.state().is_heard() || !node.context.links.cluster.heard().is_empty() {
             sleep(Duration::from_millis(5)).await;
         }
     };
@@ -276,10 +276,10 @@ async fn a_member_that_is_removed_is_disconnected_and_unknown_and_the_others_go_
     send(&mut with_three.to_node, Frame::NodeFacts(NodeFacts::default())).await;
     with_three.talk(&links, &mut node).await;
     with_two.talk(&links, &mut node).await;
-    assert!(links.standings.heard().contains_key(&id(3)));
+    assert!(links.cluster.heard().contains_key(&id(3)));
 
     links.set_members(members([(2, at_two)]));
-    assert!(links.standings.heard().is_empty());
+    assert!(links.cluster.heard().is_empty());
     with_three.are_closed().await;
     is_unknown(node.address, 3).await;
     let called = timeout(SHORT.handshake, three.accept()).await;

@@ -3,7 +3,7 @@
 
 use super::world_args::without_clock;
 use super::{Exit, HOLDS, Tool, text};
-use bellwether_cli::failure::{ends, refused};
+use bellwether_cli::failure::{asks_for_json, ends, refused};
 use bellwether_cli::{MORE, brief};
 use bellwether_engine::machine::AnyProtocol;
 use bellwether_engine::property::Property;
@@ -50,7 +50,7 @@ pub fn parse(command: &Command, tells: &Tells<'_>) -> Result<ArgMatches, ExitCod
     Err(match is_help.then(|| of_protocol(command, &text, tells)).flatten() {
         Some(Ok(help)) => Exit::with(HOLDS).told(write!(anstream::stdout(), "{help}")).code(),
         Some(Err(error)) => ends(Err(error)),
-        None => refused(&error, None),
+        None => refused(&error, None, asks_for_json()),
     })
 }
 

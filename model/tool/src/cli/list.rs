@@ -70,7 +70,6 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
         .iter()
         .map(|d| json!({ "name": d.name, "meaning": d.meaning }))
         .collect();
-    let mut out = anstream::stdout();
     if args.json {
         let variant =
             |v: &VariantRow| json!({ "name": v.name, "source": v.source, "rules": v.rules });
@@ -80,34 +79,41 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
                             "rules": rules, "properties": properties, "durations": durations });
         return text::print_json(&whole);
     }
-    let head = text::wrap(&format!("{name}: {summary}"), text::width());
-    writeln!(out, "{head}\n\nVariants, and the text that gives the rules:")?;
-    let mut sources = Table::new(["variant", "rules from"]);
+    let mut told = format!(
+        "{name}: {summary}\n\nVariants (--variant NAME), each with the text that gives the rules, \
+         and the rules:\n"
+    );
     for variant in &variants {
-        sources.row([variant.name, variant.source]);
+        told += &defined(variant.name, &[variant.source, &values(variant)]);
     }
-    let rules = rules(&variants);
-    writeln!(out, "{sources}\n\nRules (replace one with --rule RULE=VALUE):\n{rules}\n")?;
-    write!(out, "{}", text::wrap(&help::rules(protocol), text::width()))?;
-    let mut asked = Table::new(["property", "kind", "formula", "in words"]);
+    told += &format!(
+        "\n{}\nProperties (choose with --property NAME; those that count ticks need --timing \
+         timed):\n",
+        help::rules(protocol)
+    );
     for property in &properties {
-        asked.row(["name", "kind", "formula", "meaning"].map(|k| plain_text(&property[k])));
+        let [name, kind, formula, meaning] =
+            ["name", "kind", "formula", "meaning"].map(|key| plain_text(&property[key]));
+        told += &defined(&format!("{name} ({kind})"), &[&formula, &meaning]);
     }
-    let choose = "Properties (choose with --property NAME; those that count ticks need --timing \
-                  timed):";
-    writeln!(out, "\n{}\n{asked}", text::wrap(choose, text::width()))?;
     if !protocol.not_promised().is_empty() {
-        let line = format!("Not promised in any world: {}", protocol.not_promised().join(", "));
-        writeln!(out, "\n{}", text::wrap(&line, text::width()))?;
+        let names = protocol.not_promised().join(", ");
+        told += &format!("\nNot promised in any world: {names}\n");
     }
     if !durations.is_empty() {
-        let mut table = Table::new(["duration", "what takes that long"]);
-        for duration in &durations {
-            table.row(["name", "meaning"].map(|key| plain_text(&duration[key])));
-        }
-        writeln!(out, "\nDurations in timed worlds (--NAME TICKS, or 2=TICKS):\n{table}")?;
+        told += "\nDurations in timed worlds (--NAME TICKS, or 2=TICKS):\n";
     }
+    for duration in &durations {
+        let [name, meaning] = ["name", "meaning"].map(|key| plain_text(&duration[key]));
+        told += &defined(&name, &[&meaning]);
+    }
+    write!(anstream::stdout(), "{}", text::wrap(&told, text::width()))?;
     Ok(())
+}
+
+/// Returns a name, and below it what there is to say of it.
+fn defined(name: &str, texts: &[&str]) -> String {
+    format!("  {name}\n      {}\n", texts.join("\n      "))
 }
 
 fn property_view(p: &Property, timed: bool) -> Value {
@@ -115,19 +121,11 @@ fn property_view(p: &Property, timed: bool) -> Value {
             "timed": timed })
 }
 
-/// A row for each variant, a column for each rule.
-fn rules(variants: &[VariantRow]) -> Table {
-    let fields = |variant: &VariantRow| variant.rules.as_object().cloned().unwrap_or_default();
-    let names = variants.first().map(fields).unwrap_or_default();
-    let mut header = vec!["variant"];
-    header.extend(names.keys().map(String::as_str));
-    let mut table = Table::new(&header);
-    for variant in variants {
-        let mut row = vec![variant.name.to_owned()];
-        row.extend(fields(variant).values().map(plain_text));
-        table.row(row);
-    }
-    table
+/// Returns the rules of a variant, as `--rule` takes them.
+fn values(variant: &VariantRow) -> String {
+    let fields = variant.rules.as_object().into_iter().flatten();
+    let fields = fields.map(|(rule, value)| format!("{rule}={}", plain_text(value)));
+    fields.collect::<Vec<_>>().join(", ")
 }
 
 fn plain_text(value: &Value) -> String {

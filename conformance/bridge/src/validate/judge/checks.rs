@@ -1,4 +1,4 @@
-//! What is compared in a step, and what holds of every step whatever the process does.
+//! The comparison of a step, and the checks that hold of every step whatever the process does.
 
 use super::{
     Difference, Differs, Judge, Judged, MORE_TIMERS, PANICS, StepOf, TOO_LARGE, Vocabulary,
@@ -12,8 +12,8 @@ use bellwether_engine::protocol::{Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
 
 impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
-    /// What holds of every step: effects have an order, epochs grow, and only a leader has a lease,
-    /// which ends when a timer is due.
+    /// Checks what holds of every step: effects have an order, epochs grow, and only a leader has a
+    /// lease, which ends when a timer is due.
     pub(super) fn checks(&self, step: &StepOf<T, V>) -> Judged {
         let mut found = Vec::new();
         let ranks = step.out.iter().map(|out| match out {
@@ -101,7 +101,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         }
     }
 
-    /// What differs after a step, of which the translation is at hand.
+    /// Compares the node with its process after a step, of which the translation is at hand.
     pub(super) fn compare(
         &self,
         step: &StepOf<T, V>,
@@ -141,8 +141,8 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         found
     }
 
-    /// What it tells of its epoch and its lease, as far as the log says it. The lease is over when
-    /// its timer is due.
+    /// Compares what the node tells of its epoch and its lease, as far as the log says it. The
+    /// lease is over when its timer is due.
     fn facts(&self, view: &NodeView<T::Spec>, after: &After, found: &mut Vec<Difference>) {
         let (id, nodes) = (self.id, self.group.size);
         let of = ProcessView { id, nodes, process: &view.process, stable: &view.stable };
@@ -170,7 +170,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         }
     }
 
-    /// What is written. A program may write again what reads as the same, such as a duration.
+    /// Compares the writes. A program may write again what reads as the same, such as a duration.
     fn writes(&self, run: &Expected<T::Spec>, found: &mut Vec<Difference>) {
         let mut known: Result<Stable<T>, String> = Ok(self.view.stable);
         let mut anew = Vec::with_capacity(self.written.len());
@@ -187,8 +187,8 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         }
     }
 
-    /// Whether what it shows after a step may say all of its process again: it led before, or it
-    /// has just granted a leader its epoch, which it follows.
+    /// Returns whether what it shows after a step may say all of its process again: it led before,
+    /// or it has just granted a leader its epoch, which it follows.
     pub(super) fn may_resume(&self, before: Role, step: &StepOf<T, V>) -> bool {
         let grants = step.out.iter().any(|out| matches!(out, Out::Persist(_)));
         let has_heard = grants && step.after.leader.is_some();
@@ -246,7 +246,7 @@ fn epochs(id: Id, before: Option<u64>, after: &After, found: &mut Vec<Difference
     }
 }
 
-/// What a log says of the timers that are armed.
+/// The timers that are armed, as far as a log says it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Armed {
     /// Nothing.

@@ -9,7 +9,7 @@ use bellwether_engine::trace::plain;
 /// For each of the specification's timers, in its order: a time. `None` if that is not known.
 type Times = [Option<u64>; MAX_TIMERS];
 
-/// What the lines of one start say of deadlines.
+/// The deadlines that the lines of one start tell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deadlines {
     /// The time of the step.
@@ -28,7 +28,7 @@ impl Deadlines {
 }
 
 impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
-    /// What is known before the first step after this start.
+    /// Returns what is known before the first step after this start.
     pub(super) fn first_deadlines(&mut self, start: &Start) -> Deadlines {
         let mut durations = Times::default();
         for (name, &takes) in &start.durations {
@@ -107,8 +107,8 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         }
     }
 
-    /// Whether a timer may run only because others may still send something. When all of them are
-    /// gone, it is brought forward.
+    /// Returns whether a timer may run only because others may still send something. When all of
+    /// them are gone, it is brought forward.
     fn waits_for_others(&self, timer: SpecTimer<T>) -> bool {
         let (id, nodes, view) = (self.id, self.group.size, &self.view);
         let of = ProcessView { id, nodes, process: &view.process, stable: &view.stable };
@@ -119,7 +119,8 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         })
     }
 
-    /// Whether a step arms a timer that is told, and the start does not say how long any takes.
+    /// Returns whether a step arms a timer that is told, and the start does not say how long any
+    /// takes.
     pub(super) fn is_untimed(&self, after: &After, run: &Expected<T::Spec>) -> bool {
         let arms = |effect: &Effect<T::Spec>| matches!(effect, Effect::Arm(_));
         let is_told = after.armed.as_ref().is_some_and(|armed| !armed.is_empty());

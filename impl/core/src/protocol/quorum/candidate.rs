@@ -43,7 +43,7 @@ impl Quorum {
         members.candidates().filter(first)
     }
 
-    /// "I am higher and run myself": it gives way.
+    /// "I am higher and stand for election myself": the node gives way.
     pub(super) fn on_outrank(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
         let canvasses = matches!(self.state, State::Canvassing(_));
         if !canvasses || epoch != self.durable.epoch.next() {
@@ -54,7 +54,7 @@ impl Quorum {
     }
 
     /// Nothing more will come. A majority of supports is enough, if no higher node has answered
-    /// that it runs.
+    /// that it stands for election.
     pub(super) fn on_election_over(&mut self, cx: &mut Context<'_, Self>) {
         let lasts = cx.armed(Timer::Asked).is_some_and(|until| until > cx.now());
         match &self.state {

@@ -48,8 +48,8 @@ pub struct Timing {
     pub coordinator: Duration,
     /// The time for which a node that found no majority only supports others.
     pub backoff: Duration,
-    /// The additional time after which a node runs that hears no leader, or takes over, compared
-    /// with the next higher node.
+    /// The additional time after which a node that hears no leader stands for election, or takes
+    /// over, compared with the next higher node.
     pub skew: Duration,
     /// The condition under which a higher node takes over from a leader that works.
     pub preemption: Preemption,

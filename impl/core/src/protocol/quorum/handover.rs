@@ -81,7 +81,7 @@ impl Quorum {
         self.healthy && cx.armed(Timer::Away).is_none() && may_lead
     }
 
-    /// It waits to run, if it may lead, or to vote.
+    /// Waits to stand for election, if the node may lead, or to vote.
     pub(super) fn wait(&mut self, cx: &mut Context<'_, Self>) {
         if self.is_fit(cx) {
             self.arm_in_order(cx, Timer::Watch);

@@ -29,9 +29,9 @@ impl Quorum {
         self.wait(cx);
     }
 
-    /// "Would you grant me this epoch?" A higher node that is electable runs itself instead. One
-    /// that has given way says so too, and runs when it has waited for the higher one: that is
-    /// earlier than the one that asks does, which waits from now on.
+    /// "Would you grant me this epoch?" A higher node that is electable stands for election itself
+    /// instead. One that has given way says so too, and stands when it has waited for the higher
+    /// one: that is earlier than the one that asks does, which waits from now on.
     pub(super) fn on_canvass(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
         if self.is_bound(cx, from) || !self.is_free(from, epoch) {
             return self.refuse(cx, from);
@@ -47,8 +47,9 @@ impl Quorum {
         }
     }
 
-    /// Whether it runs instead of one that asks for this epoch: it is electable, and higher. But
-    /// the leader of the epoch before comes first, and once in its back-off too.
+    /// Returns whether the node stands for election instead of one that asks for this epoch: it is
+    /// electable, and higher. But the leader of the epoch before comes first, and once in its
+    /// back-off too.
     fn comes_before(&self, cx: &Context<'_, Self>, asks: NodeId, epoch: Epoch) -> bool {
         let last = self.last_leader(cx.config());
         let last = last.filter(|_| epoch == self.durable.epoch.next());
@@ -142,7 +143,8 @@ impl Quorum {
         promised || cx.armed(Timer::Quiet).is_some()
     }
 
-    /// Whether it may run: not while it has found no majority, or may have promised something.
+    /// Returns whether the node may stand for election: not while it has found no majority, or may
+    /// have promised something.
     fn is_electable(&self, cx: &Context<'_, Self>) -> bool {
         let waits = cx.armed(Timer::Backoff).is_some() || cx.armed(Timer::Quiet).is_some();
         self.is_fit(cx) && !waits
