@@ -1,63 +1,152 @@
-//! A property that is asked in a world, as bugs and questions name it.
+//! Cases of bugs, executions and products, written as those of a [suite](bellwether_model::cli::suite):
+//! a key is a flag of `check`, without its dashes.
 
-use crate::claims::{Ask, Ran, Runner, Subject, possible, typed};
+use crate::claims::{Finding, Ran, Runner};
+use crate::entries::word;
+use anyhow::{Context, anyhow};
+use bellwether_model::check::{self, Options, Report};
+use bellwether_model::cli::suite::Wanted;
+use bellwether_model::cli::{QuestionArgs, Tool, with_durations};
+use bellwether_model::property::Property;
 use bellwether_model::side_by_side::side_by_side;
+use bellwether_model::world::World;
+use clap::{Args, Command, FromArgMatches};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use toml::{Spanned, Value};
 
-/// A property that is asked in a world.
-#[derive(Clone, Debug, PartialEq)]
+/// The program that checks, as commands name it.
+pub(crate) const CHECKER: &str = "bellwether-model";
+
+/// A `check` of one property.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Spanned<Value>>")]
 pub struct Case {
-    /// The protocol, its rules and the world.
-    pub subject: Subject,
-    /// The property.
+    /// The protocol and the flags in the order of the file, then the property.
+    words: Vec<String>,
+    /// The name of the property.
     pub property: String,
+    /// The verdict that is expected; nothing of a question, which names the property alone.
+    pub expected: Option<Wanted>,
 }
 
-/// A world as it is written. What one leaves out is as in the other that it is like, but for its
-/// rules.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WrittenWorld {
-    protocol: Option<String>,
-    variant: Option<String>,
-    #[serde(default)]
-    rules: BTreeMap<String, toml::Value>,
-    nodes: Option<usize>,
-    world: Option<toml::Table>,
-}
+impl TryFrom<BTreeMap<String, Spanned<Value>>> for Case {
+    type Error = String;
 
-impl WrittenWorld {
-    pub(crate) fn subject(self, like: Option<&Subject>) -> Result<Subject, String> {
-        // The variants of another protocol are others.
-        let same = self.protocol.is_none();
-        let variant = self.variant.or_else(|| like.filter(|_| same)?.variant.clone());
-        let protocol = self.protocol.or_else(|| Some(like?.protocol.clone()));
-        let nodes = self.nodes.map(|nodes| vec![nodes]).or_else(|| Some(like?.nodes.clone()));
-        let world = self.world.or_else(|| Some(like?.world.clone()));
-        Ok(Subject {
-            protocol: protocol.ok_or("'protocol' is missing")?,
-            variant,
-            rules: typed(self.rules),
-            each_link: false,
-            nodes: nodes.ok_or("'nodes' is missing: how many processes, such as 3?")?,
-            world: world.unwrap_or_default(),
-        })
+    fn try_from(mut keys: BTreeMap<String, Spanned<Value>>) -> Result<Case, String> {
+        let mut take = |key: &str| keys.remove(key).map(Spanned::into_inner);
+        let protocol = take("protocol").map(word).ok_or("'protocol' is missing")?;
+        let asked = match (take("expect"), take("property")) {
+            (Some(Value::Table(all)), None) if all.len() == 1 => {
+                all.into_iter().next().map(|(property, verdict)| (property, Some(word(verdict))))
+            }
+            (None, Some(property)) => Some((word(property), None)),
+            _ => None,
+        };
+        let (property, verdict) = asked.ok_or(
+            "a case asks one property; write expect = { PROPERTY = \"violated in N steps\" }, or \
+             property = \"PROPERTY\" if nothing is expected",
+        )?;
+        let expected = verdict.map(|verdict| Wanted::read(&verdict)).transpose()?;
+        let mut flags: Vec<(String, Spanned<Value>)> = keys.into_iter().collect();
+        flags.sort_by_key(|(_, value)| value.span().start);
+        let mut words = vec![protocol];
+        for (flag, value) in flags {
+            let values: Vec<String> = match value.into_inner() {
+                Value::Array(all) => all.into_iter().map(word).collect(),
+                Value::Table(rules) => {
+                    let typed = |(rule, value)| format!("{rule}={}", word(value));
+                    rules.into_iter().map(typed).collect()
+                }
+                one => vec![word(one)],
+            };
+            words.extend(values.into_iter().map(|value| format!("--{flag}={value}")));
+        }
+        let never = property.strip_prefix("never(").and_then(|rest| rest.strip_suffix(')'));
+        words.push(match never {
+            Some(never) => format!("--never={never}"),
+            None => format!("--property={property}"),
+        });
+        Ok(Case { words, property, expected })
     }
 }
 
 impl Case {
-    /// Returns the case, if it can be run.
-    pub(crate) fn new(subject: Subject, property: &str) -> Result<Case, String> {
-        let case = Case { subject, property: property.to_owned() };
-        match possible(&case.ask())? {
-            true => Ok(case),
-            false => Err(format!("there is no protocol '{}'", case.subject.protocol)),
+    /// Returns the name of the protocol.
+    #[must_use]
+    pub fn protocol(&self) -> &str {
+        &self.words[0]
+    }
+
+    /// Returns the number of steps that the execution has, if one is expected.
+    #[must_use]
+    pub fn steps(&self) -> Option<usize> {
+        match self.expected {
+            Some(Wanted::Violated(steps)) => steps,
+            _ => None,
         }
     }
 
-    fn ask(&self) -> Ask {
-        Ask::Property(self.subject.clone(), self.property.clone())
+    /// Returns the finding that is expected, in words; nothing of a question.
+    #[must_use]
+    pub fn says(&self) -> String {
+        match self.expected {
+            Some(Wanted::Violated(steps)) => Finding::Violated { steps }.to_string(),
+            Some(holds) => holds.to_string(),
+            None => String::new(),
+        }
+    }
+
+    /// Returns the command that decides the case, as it is typed.
+    #[must_use]
+    pub fn command(&self) -> String {
+        let typed = |word: &String| match word.split_once('=') {
+            Some((flag @ ("--without" | "--never"), value)) => format!(" {flag} '{value}'"),
+            Some((flag, value)) => format!(" {flag} {value}"),
+            None => format!(" {word}"),
+        };
+        let words: String = self.words.iter().map(typed).collect();
+        format!("{CHECKER} check{words}")
+    }
+
+    /// Returns the world and the property, if `check` takes the words.
+    fn asked(&self, tool: Tool) -> anyhow::Result<(Arc<World>, Vec<Property>)> {
+        let check = QuestionArgs::augment_args(Command::new("check"));
+        let words = ["check"].into_iter().chain(self.words.iter().map(String::as_str));
+        // The flags of durations are those of a subcommand.
+        let command = with_durations(Command::new(tool.name).subcommand(check), tool.registry);
+        let matches = command.try_get_matches_from([tool.name].into_iter().chain(words))?;
+        let flags = matches.subcommand_matches("check").context("no command is given")?;
+        let question = QuestionArgs::from_arg_matches(flags)?;
+        let world = question.world(tool)?;
+        let properties = question.properties(&world)?;
+        Ok((world, properties))
+    }
+
+    fn decide(&self, tool: Tool, runner: &Runner) -> anyhow::Result<Decided> {
+        let (world, properties) = self.asked(tool)?;
+        let options = Options { limits: runner.limits, ..Options::default() };
+        let report = check::check(&world, &properties, &options, &mut |_| {})?;
+        let ran = Ran::of(&world, &report).context("nothing was decided")?;
+        Ok(Decided { ran, report })
+    }
+}
+
+/// A case after its search.
+pub struct Decided {
+    /// The finding, and the execution that shows it.
+    pub ran: Ran,
+    /// The report of the search.
+    pub report: Report,
+}
+
+impl Decided {
+    /// Returns whether the verdict is what the case expects; `None` if the search was cut short, or
+    /// nothing is expected.
+    #[must_use]
+    pub fn agrees(&self, case: &Case) -> Option<bool> {
+        case.expected?.agrees(self.report.decisions.first()?)
     }
 }
 
@@ -69,18 +158,65 @@ impl Runner {
     /// If a world cannot be searched, or the system gives no threads.
     pub fn cases(
         &self,
+        tool: Tool,
         cases: &[(&str, &Case)],
         done: &(dyn Fn(&str) + Sync),
-    ) -> Result<Vec<Ran>, String> {
+    ) -> anyhow::Result<Vec<Decided>> {
+        // No search begins before every case is known to make sense.
+        for &(name, case) in cases {
+            case.asked(tool).with_context(|| name.to_owned())?;
+        }
         let one = |&(name, case): &(&str, &Case)| {
-            let ran = self.ask(&case.ask());
+            let decided = case.decide(tool, self);
             done(name);
-            let ran = ran.and_then(|ran| ran.into_iter().next().ok_or("no world".to_owned()));
-            ran.map_err(|wrong| format!("{name}: {wrong}"))
+            decided.with_context(|| name.to_owned())
         };
-        let ran = side_by_side(self.threads, cases, &one).map_err(|error| {
-            format!("cannot run {} worlds at a time: {error}; try --threads 1", self.threads)
+        let threads = self.threads;
+        let decided = side_by_side(threads, cases, &one).map_err(|error| {
+            anyhow!("cannot search {threads} worlds at a time: {error}; try --threads 1")
         })?;
-        ran.into_iter().collect()
+        decided.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Case;
+    use bellwether_model::cli::suite::Wanted;
+
+    fn read(text: &str) -> Result<Case, toml::de::Error> {
+        toml::from_str(text)
+    }
+
+    #[test]
+    fn a_case_is_a_command_in_the_order_of_the_file() {
+        let text = "protocol = 'bully'\nvariant = 'chapter'\nrule = { t_coord = false }\nnodes = 3\n\
+                    crashes = 0\nwithout = ['3>1', '3>2']\n\
+                    expect = { 'never(leads(1) && leads(2))' = 'violated in 4 steps' }\n";
+        let case = read(text).expect("it can be read");
+        let command = "bellwether-model check bully --variant chapter --rule t_coord=false --nodes 3 --crashes 0 \
+                       --without '3>1' --without '3>2' --never 'leads(1) && leads(2)'";
+        assert_eq!(case.command(), command);
+        assert_eq!((case.protocol(), case.steps()), ("bully", Some(4)));
+        assert_eq!(case.says(), "violated (4 steps)");
+        let question = read("protocol = 'bully'\nproperty = 'decided'\n").expect("it can be read");
+        assert_eq!(question.command(), "bellwether-model check bully --property decided");
+        assert_eq!((question.expected, question.says()), (None, String::new()));
+        let held = read("protocol = 'bully'\nexpect = { decided = 'holds within' }\n");
+        assert_eq!(held.expect("it can be read").expected, Some(Wanted::HoldsWithin));
+    }
+
+    #[test]
+    fn a_case_that_asks_nothing_or_much_is_refused() {
+        for (text, says) in [
+            ("expect = { decided = 'holds' }", "'protocol' is missing"),
+            ("protocol = 'bully'", "a case asks one property"),
+            ("protocol = 'bully'\nexpect = {}", "a case asks one property"),
+            ("protocol = 'bully'\nexpect = { a = 'holds', b = 'holds' }", "asks one property"),
+            ("protocol = 'bully'\nexpect = { a = 'hold' }", "no verdict is 'hold'"),
+        ] {
+            let told = read(text).expect_err(text).to_string();
+            assert!(told.contains(says), "{told}");
+        }
     }
 }

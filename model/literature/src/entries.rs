@@ -2,7 +2,7 @@
 //! entries have in common.
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
@@ -63,8 +63,13 @@ pub(crate) fn prose<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Err
     Prose::deserialize(text).map(|Prose(text)| text)
 }
 
+/// Reads such a text where one may be left out.
+pub(crate) fn some_prose<'de, D: Deserializer<'de>>(text: D) -> Result<Option<String>, D::Error> {
+    prose(text).map(Some)
+}
+
 /// Where something is told.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
     /// What it is, such as an issue with its number.
@@ -77,6 +82,23 @@ pub struct Place {
 pub(crate) fn text(file: &Path) -> Result<String, EntryError> {
     std::fs::read_to_string(file)
         .map_err(|error| EntryError::file(&file.display().to_string(), &error))
+}
+
+/// Returns the name and the text of this file; of the one that is compiled in if none is given.
+pub(crate) fn source(
+    compiled: (&str, &str),
+    file: Option<&Path>,
+) -> Result<(String, String), EntryError> {
+    let Some(file) = file else { return Ok((compiled.0.to_owned(), compiled.1.to_owned())) };
+    Ok((file.display().to_string(), text(file)?))
+}
+
+/// Returns a value of a file as it is typed.
+pub(crate) fn word(value: toml::Value) -> String {
+    match value {
+        toml::Value::String(word) => word,
+        other => other.to_string(),
+    }
 }
 
 /// Reads the text of the file with this name.

@@ -1,13 +1,14 @@
 //! Products that people run, as data: which protocol here is like the product's election, what the
 //! product calls things, and questions of what happens when something fails.
 //!
-//! The products are in `model/literature/like/*.toml`, a file each, and are compiled in. A
-//! question names a world and a property, and has no verdict: [`Product::ask`] searches the world. The
-//! file has two sentences for each property, one for when it holds and one for when it is violated.
+//! The products are in `model/literature/like/*.toml`, a file each, and are compiled in. The case
+//! of a question has no verdict: [`Product::ask`] searches its world. The file has two sentences for
+//! each property, one for when it holds and one for when it is violated.
 
-use crate::case::{Case, WrittenWorld};
-use crate::claims::{Finding, Ran, Runner, Subject};
-use crate::entries::{self, EntryError, Place, Prose};
+use crate::case::Case;
+use crate::claims::{Finding, Ran, Runner};
+use crate::entries::{self, EntryError, Place};
+use bellwether_model::cli::Tool;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -26,32 +27,39 @@ pub fn names() -> [&'static str; 4] {
 }
 
 /// A product that has elections.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Product {
     /// The name, by which it is chosen.
+    #[serde(skip)]
     pub name: &'static str,
     /// Which of its elections this is about.
     pub title: String,
     /// Which protocol and rules here are like it, and why.
+    #[serde(deserialize_with = "entries::prose")]
     pub model: String,
     /// Where the product says so.
     pub sources: Vec<Place>,
     /// The product's words, each with ours.
     pub words: Vec<(String, String)>,
-    /// What happens when something fails.
-    pub questions: Vec<Question>,
     /// What the model does not have of the product.
+    #[serde(deserialize_with = "entries::prose")]
     pub lacks: String,
+    /// The answers of each property.
+    says: BTreeMap<String, Says>,
+    /// What happens when something fails.
+    #[serde(rename = "question")]
+    pub questions: Vec<Question>,
 }
 
 /// What happens when something fails: a world, and the property that decides it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Question {
     /// What fails, in the product's words.
     pub when: String,
     /// The world, and the property that decides it.
     pub case: Case,
-    says: Says,
 }
 
 /// The answers to a question, in the product's words.
@@ -63,33 +71,12 @@ struct Says {
 }
 
 /// A question, and what the search of its world found.
-#[derive(Clone, Debug)]
 pub struct Answer<'a> {
     /// The question.
     pub question: &'a Question,
     /// What was found.
     pub ran: Ran,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    title: String,
-    model: Prose,
-    sources: Vec<Place>,
-    words: Vec<(String, String)>,
-    lacks: Prose,
-    usual: WrittenWorld,
-    says: BTreeMap<String, Says>,
-    question: Vec<WrittenQuestion>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenQuestion {
-    when: String,
-    property: String,
-    run: WrittenWorld,
+    says: &'a Says,
 }
 
 impl Product {
@@ -108,17 +95,13 @@ impl Product {
 
     fn read(name: &'static str, text: &str) -> Result<Product, EntryError> {
         let file = format!("{name}.toml");
-        let written: Written = entries::parse(&file, text)?;
-        let Written { title, model, sources, words, lacks, usual, says, question } = written;
-        let usual = usual.subject(None).map_err(|wrong| EntryError::file(&file, &wrong))?;
-        let read = |question: WrittenQuestion| {
-            let when = question.when.clone();
-            let read = question.read(&usual, &says);
-            read.map_err(|wrong| EntryError::entry(&file, when, wrong))
-        };
-        let questions = question.into_iter().map(read).collect::<Result<_, _>>()?;
-        let (model, lacks) = (model.0, lacks.0);
-        Ok(Product { name, title, model, sources, words, questions, lacks })
+        let product: Product = entries::parse(&file, text)?;
+        let unsaid = |one: &&Question| !product.says.contains_key(&one.case.property);
+        if let Some(Question { when, case }) = product.questions.iter().find(unsaid) {
+            let wrong = format!("'says.{}' is missing", case.property);
+            return Err(EntryError::entry(&file, when.as_str(), wrong));
+        }
+        Ok(Product { name, ..product })
     }
 
     /// Searches the world of each question. `done` is called with what fails in each that is done.
@@ -127,13 +110,18 @@ impl Product {
     /// If a world cannot be searched, or the system gives no threads.
     pub fn ask(
         &self,
+        tool: Tool,
         runner: &Runner,
         done: &(dyn Fn(&str) + Sync),
-    ) -> Result<Vec<Answer<'_>>, String> {
+    ) -> anyhow::Result<Vec<Answer<'_>>> {
         let cases = self.questions.iter().map(|one| (one.when.as_str(), &one.case));
         let cases: Vec<(&str, &Case)> = cases.collect();
-        let both = self.questions.iter().zip(runner.cases(&cases, done)?);
-        Ok(both.map(|(question, ran)| Answer { question, ran }).collect())
+        let both = self.questions.iter().zip(runner.cases(tool, &cases, done)?);
+        let all = both.map(|(question, decided)| {
+            let says = &self.says[&question.case.property];
+            Answer { question, ran: decided.ran, says }
+        });
+        Ok(all.collect())
     }
 }
 
@@ -141,8 +129,8 @@ impl Answer<'_> {
     /// Returns the answer: what happens, by which property and verdict.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let Question { case, says, .. } = self.question;
-        let property = &case.property;
+        let Answer { question, says, .. } = self;
+        let property = &question.case.property;
         let found = &self.ran.finding;
         let (within, sentence, is) = match found {
             Finding::Holds => ("", says.holds.as_str(), ""),
@@ -151,16 +139,6 @@ impl Answer<'_> {
             _ => ("", "The search did not decide it", "is "),
         };
         format!("{within}{sentence}: `{property}` {is}{found}.")
-    }
-}
-
-impl WrittenQuestion {
-    fn read(self, usual: &Subject, says: &BTreeMap<String, Says>) -> Result<Question, String> {
-        let WrittenQuestion { when, property, run } = self;
-        let says = says.get(&property).cloned();
-        let says = says.ok_or_else(|| format!("'says.{property}' is missing"))?;
-        let case = Case::new(run.subject(Some(usual))?, &property)?;
-        Ok(Question { when, case, says })
     }
 }
 
@@ -178,22 +156,21 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_run_is_refused() {
+    fn a_question_without_an_answer_is_refused() {
         let text = "title = 't'\nmodel = 'm'\nsources = []\nwords = []\nlacks = 'l'\n\
-                    usual = { protocol = 'lease', nodes = 2, rules = { fence = 'none' } }\n\
                     says.decided = { holds = 'h', violated = 'v' }\n\
-                    [[question]]\nwhen = 'w'\nproperty = 'decided'\nrun.rules = { asked = true }\n";
+                    [[question]]\nwhen = 'w'\n\
+                    case = { protocol = 'lease', nodes = 2, property = 'decided' }\n";
         let read = Product::read("p", text).expect("it can be read");
-        let rules = [("asked".to_owned(), "true".to_owned())];
-        assert_eq!(read.questions[0].case.subject.rules, rules, "its rules are its own");
-        for (part, by, says) in [
-            ("asked", "nonsense", ""),
-            ("= 'decided'", "= 'settles'", "'says.settles' is missing"),
-            ("'lease'", "'nonsense'", "there is no protocol 'nonsense'"),
-            ("run.rules", "run.world", ""),
+        let command = "bellwether-model check lease --nodes 2 --property decided";
+        assert_eq!(read.questions[0].case.command(), command);
+        for (by, says) in [
+            ("property = 'settles'", "p.toml, w: 'says.settles' is missing"),
+            ("propertie = 'decided'", "a case asks one property"),
         ] {
-            let told = Product::read("p", &text.replacen(part, by, 1)).expect_err(by).to_string();
-            assert!(told.starts_with(&format!("p.toml, w: {says}")), "{told}");
+            let text = text.replacen("property = 'decided'", by, 1);
+            let told = Product::read("p", &text).expect_err(by).to_string();
+            assert!(told.contains(says), "{told}");
         }
     }
 }

@@ -23,7 +23,7 @@ const WANTED: [&str; 10] = [
 
 #[test]
 fn each_bug_is_told_in_sentences_with_an_address() {
-    let history = History::load().expect("the entries can be read");
+    let history = History::load(None).expect("the entries can be read");
     assert!(history.bugs.len() >= 24, "{}", history.bugs.len());
     for name in WANTED {
         assert!(history.bugs.iter().any(|bug| bug.name == name), "{name}");
@@ -51,7 +51,7 @@ fn the_page_is_what_the_bugs_find_today() {
 
 #[test]
 fn the_commands_beside_each_bug_find_the_same_again() {
-    let history = History::load().expect("the bugs can be read");
+    let history = History::load(None).expect("the bugs can be read");
     let names: Vec<_> = some(&history.bugs, 6).map(|bug| bug.name.as_str()).collect();
     let ran = run(&format!("history --json {}", names.join(" ")));
     let whole = object_of("bellwether-literature-history", &ran.stdout);

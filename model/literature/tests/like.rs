@@ -60,8 +60,9 @@ fn the_survey_the_readme_and_the_gallery_agree() {
     let readme = fs::read_to_string(root().join("README.md")).expect("the README can be read");
     assert!(!readme.contains(" hold**"), "the README shows no cells of the survey");
     let shown = readme.lines().filter_map(|line| line.strip_prefix("$ cargo run --release -- "));
-    let executions = Gallery::load().expect("the entries can be read").executions;
-    let commands = executions.into_iter().map(|one| one.command);
+    let executions = Gallery::load(None).expect("the entries can be read").executions;
+    let commands = executions.iter().map(|one| one.case.command());
+    let commands = commands.map(|command| command.replacen("bellwether-model ", "", 1));
     let commands = commands.chain(shown.map(str::to_owned));
     let other = ["--variant", "--rule", "--nodes", "--never", "--timing", "--out"];
     let mut compared = 0;

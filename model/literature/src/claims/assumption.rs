@@ -5,9 +5,10 @@
 //! is silent. So which runs lie within the stated assumptions is computed, and not chosen.
 
 use super::entry::{Ask, Check, Claim, Source};
+use crate::entries;
 use bellwether_model::round::{Group, Starters};
 use bellwether_model::world::{Budget, Delay, Network, Scenario, Start, Timing};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -259,16 +260,29 @@ impl fmt::Display for Assumption {
 }
 
 /// What a text, or a part of it, assumes of the world.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Stance {
-    /// Its name in the ledger.
-    pub name: String,
     /// The sections that say so, and what they say.
+    #[serde(deserialize_with = "entries::prose")]
     pub says: String,
     /// What is assumed.
+    #[serde(default)]
     pub assumes: BTreeSet<Assumption>,
     /// What may happen.
+    #[serde(default, deserialize_with = "may_happen")]
     pub admits: BTreeSet<Departure>,
+}
+
+/// Reads what may happen: a process that may recover at any moment may also recover late.
+pub(super) fn may_happen<'de, D: Deserializer<'de>>(
+    all: D,
+) -> Result<BTreeSet<Departure>, D::Error> {
+    let mut all = BTreeSet::<Departure>::deserialize(all)?;
+    if all.contains(&Departure::Recovery) {
+        all.insert(Departure::LateRecovery);
+    }
+    Ok(all)
 }
 
 /// Where a run stands towards what the text assumes.

@@ -135,13 +135,7 @@ impl Runner {
             let Ok(all) = self.ask(&cure.ask.of(subject.clone())) else {
                 return Ok((*departure, None));
             };
-            let met = all.iter().map(|ran| cure.demands.met(&ran.point, &ran.finding));
-            let met = met.collect::<Result<Vec<_>, _>>().map_err(|wrong| wrong.to_string())?;
-            let met = match met.contains(&Some(false)) {
-                true => Some(false),
-                false => (!met.contains(&None)).then_some(true),
-            };
-            Ok((*departure, met))
+            Ok((*departure, cure.met(&all)?))
         };
         let all = side_by_side(self.threads, &worlds, &one).map_err(|e| e.to_string())?;
         all.into_iter().collect()
@@ -157,11 +151,8 @@ impl Runner {
             subject.rules.extend(change.iter().cloned());
             let changed = check.ask.of(subject);
             let Ok(all) = self.ask(&changed) else { return Ok(false) };
-            for ran in all {
-                let met = check.demands.met(&ran.point, &ran.finding).map_err(|e| e.to_string())?;
-                if met != Some(true) {
-                    return Ok(false);
-                }
+            if check.met(&all)? != Some(true) {
+                return Ok(false);
             }
         }
         Ok(true)

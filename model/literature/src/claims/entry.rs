@@ -1,11 +1,13 @@
 //! The ledger's entries: what they say.
 
-use super::assumption::{Assumption, Departure, Stance};
+use super::assumption::{self, Assumption, Departure, Stance};
 use super::cause::Cause;
 use super::demand::{Demand, Expectation};
 use super::program::Program;
 use super::quantifier::Quantifier;
-use super::ruling::Open;
+use super::ruling::Ruling;
+use super::written::WrittenCheck;
+use crate::entries;
 use bellwether_model::check::bounds::Until;
 use bellwether_model::round::Starters;
 use bellwether_model::world::{AbsentLinks, Scenario};
@@ -14,15 +16,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
 /// A text and its claims.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Source {
     /// The short name, by which it is chosen.
+    #[serde(rename = "source")]
     pub name: String,
     /// What kind of text it is.
+    #[serde(deserialize_with = "entries::prose")]
     pub title: String,
-    /// What it assumes, or what its parts assume.
-    pub stances: Vec<Stance>,
+    /// What it assumes, or what its parts assume, by their names.
+    #[serde(default, rename = "assumptions")]
+    pub stances: BTreeMap<String, Stance>,
     /// Its claims, by number.
+    #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
 }
 
@@ -30,49 +37,61 @@ impl Source {
     /// What the text assumes where the claim stands, if it says.
     #[must_use]
     pub fn stance(&self, claim: &Claim) -> Option<&Stance> {
-        let of = claim.of.as_ref()?;
-        self.stances.iter().find(|stance| stance.name == *of)
+        self.stances.get(claim.of.as_ref()?)
     }
 }
 
 /// Something that a text says, and how it is decided.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Claim {
     /// Its number in the whole ledger.
     pub number: u16,
     /// On what the verdict hangs, if runs decide it.
     pub cause: Option<Cause>,
     /// Why it is dangerous to rely on it, although it is true.
+    #[serde(default, deserialize_with = "entries::some_prose")]
     pub dangerous: Option<String>,
     /// The section of the text.
     pub section: String,
     /// What it says, as a paraphrase.
+    #[serde(deserialize_with = "entries::prose")]
     pub says: String,
     /// Of how many executions it speaks; nothing if no run decides it.
     pub quantifier: Option<Quantifier>,
     /// The assumptions of the text under which it stands, by their name.
     pub of: Option<String>,
     /// What it assumes itself.
+    #[serde(default)]
     pub assumes: BTreeSet<Assumption>,
     /// What may happen, by its own words.
+    #[serde(default, deserialize_with = "assumption::may_happen")]
     pub admits: BTreeSet<Departure>,
     /// Rules of the protocol that the text leaves open, and what it says instead.
+    #[serde(default)]
     pub leaves_open: BTreeMap<String, String>,
     /// What may happen and is in no run that decides, and why.
+    #[serde(default)]
     pub left_out: Vec<LeftOut>,
-    /// Why no run decides it, if none does.
-    pub open: Option<Open>,
+    /// What becomes of it if no run decides it: it is pending, elsewhere or undecidable.
+    pub open: Option<Ruling>,
     /// What makes it so, or why nothing decides it here.
+    #[serde(deserialize_with = "entries::prose")]
     pub why: String,
     /// Protocols that have to exist before it is decided.
+    #[serde(default)]
     pub waits_for: Vec<String>,
     /// What the claim says, as checks.
+    #[serde(default, rename = "check")]
     pub checks: Vec<Check>,
     /// Runs that decide nothing, and show what the reason speaks of.
+    #[serde(default, rename = "beside")]
     pub besides: Vec<Check>,
     /// The smallest changes of a rule or an assumption under which it holds.
+    #[serde(default, rename = "cure")]
     pub cures: Vec<Check>,
     /// Why there is no such change, or none that a run can show.
+    #[serde(default, deserialize_with = "entries::some_prose")]
     pub no_cure: Option<String>,
 }
 
@@ -97,12 +116,13 @@ pub struct LeftOut {
     /// One thing that is in no run, or several of which no two are in one run.
     pub of: BTreeSet<Departure>,
     /// Why not.
-    #[serde(deserialize_with = "crate::entries::prose")]
+    #[serde(deserialize_with = "entries::prose")]
     pub why: String,
 }
 
 /// Something to run, and what is demanded of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "WrittenCheck")]
 pub struct Check {
     /// What it shows, or what is changed.
     pub shows: String,

@@ -2,7 +2,7 @@
 //! assumes, and only a larger group may show it.
 
 use super::assumption::{Departure, Standing};
-use super::demand::{Demand, Expectation, Finding, Word};
+use super::demand::{Demand, Expectation, Word};
 use super::entry::{Check, Claim, Source};
 use super::quantifier::{Quantifier, rule};
 use super::ruling::Ruling;
@@ -42,7 +42,7 @@ impl Claim {
     /// # Errors
     /// If the world of a check is none.
     pub fn as_written(&self, source: &Source) -> Result<Option<Ruling>, String> {
-        let Some(quantifier) = self.quantifier else { return Ok(self.open.map(Ruling::from)) };
+        let Some(quantifier) = self.quantifier else { return Ok(self.open) };
         let run = |check: &Check| Ok((Standing::of(source, self, check)?, Some(check.says_met())));
         let runs = self.checks.iter().map(run).collect::<Result<Vec<_>, String>>()?;
         Ok(rule(quantifier, &runs).map(|(ruling, _)| ruling))
@@ -105,14 +105,8 @@ impl Runner {
         subject.nodes = vec![nodes];
         let ran = self.ask(&check.ask.of(subject));
         let all = ran.as_deref().unwrap_or_default();
-        let met = all.iter().map(|ran| check.demands.met(&ran.point, &ran.finding));
-        let met = met.collect::<Result<Vec<_>, _>>().map_err(|wrong| wrong.to_string())?;
-        let whole = !all.is_empty() && !met.contains(&None);
-        let within = all.iter().any(|ran| matches!(ran.finding, Finding::HoldsWithin(_)));
-        let met = match met.contains(&Some(false)) {
-            true => Some(false),
-            false => whole.then_some(true),
-        };
+        let met = check.met(all)?.filter(|_| !all.is_empty());
+        let within = all.iter().any(|ran| ran.finding.is_within_bounds());
         let faults = Departure::of(check)?.into_iter().filter(|one| one.is_a_fault()).count();
         let pair_is_feasible = faults > 1 && met == Some(true) && !within;
         Ok(Some(Larger { nodes, ran, met, pair_is_feasible }))

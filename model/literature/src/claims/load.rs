@@ -4,9 +4,8 @@ use super::assumption::{Assumption, Departure, Says, Standing};
 use super::breach::one_link;
 use super::demand::{Expectation, Word};
 use super::entry::{Check, Claim, Source};
-use super::ruling::Open;
+use super::ruling::Ruling;
 use super::run;
-use super::written::WrittenSource;
 use crate::entries::{self, EntryError};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -56,7 +55,8 @@ impl Ledger {
         let mut sources = Vec::new();
         let mut known = BTreeSet::new();
         for (file, text) in files {
-            let source = read(file, text)?;
+            let mut source: Source = entries::parse(file, text)?;
+            source.claims.sort_by_key(|claim| claim.number);
             for claim in &source.claims {
                 let refuse = |wrong: String| {
                     EntryError::entry(file, format!("claim {}", claim.number), wrong)
@@ -110,20 +110,16 @@ impl Ledger {
     }
 }
 
-fn read(file: &str, text: &str) -> Result<Source, EntryError> {
-    let written: WrittenSource = entries::parse(file, text)?;
-    written
-        .read()
-        .map_err(|(number, wrong)| EntryError::entry(file, format!("claim {number}"), wrong))
-}
-
 /// Whether the entry has what a ruling needs, and nothing that contradicts it.
 fn sensible(source: &Source, claim: &Claim) -> Result<(), String> {
     let Claim { quantifier, open, checks, besides, cures, waits_for, .. } = claim;
     if quantifier.is_some() == open.is_some() {
         return Err("it has either a 'quantifier', and runs decide it, or 'open'".to_owned());
     }
-    if !waits_for.is_empty() && *open != Some(Open::Pending) {
+    if matches!(open, Some(Ruling::Confirmed | Ruling::Refuted | Ruling::OnlyIf)) {
+        return Err("runs decide that; 'open' is pending, elsewhere or undecidable".to_owned());
+    }
+    if !waits_for.is_empty() && *open != Some(Ruling::Pending) {
         return Err("it waits for a protocol; until then 'open' is \"pending\"".to_owned());
     }
     if let Some(of) = claim.of.as_ref().filter(|_| source.stance(claim).is_none()) {
@@ -194,10 +190,10 @@ fn idle(claim: &Claim) -> Option<&Assumption> {
 }
 
 /// Whether the check can be run; only a pending claim may ask a protocol that does not exist.
-fn possible(check: &Check, open: Option<Open>) -> Result<(), String> {
+fn possible(check: &Check, open: Option<Ruling>) -> Result<(), String> {
     match run::possible(&check.ask)? {
         true => Ok(()),
-        false if open == Some(Open::Pending) => Ok(()),
+        false if open == Some(Ruling::Pending) => Ok(()),
         false => {
             let known = bellwether_model::protocol::REGISTRY.names().join(", ");
             Err(format!(

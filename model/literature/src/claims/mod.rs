@@ -28,7 +28,7 @@ mod written;
 
 pub use assumption::{Assumption, Departure, Stance, Standing};
 pub use breach::Breach;
-pub use cause::{Cause, NoCause};
+pub use cause::Cause;
 pub use cure::{Change, Cures, rules_apart};
 pub use demand::{Demand, DemandError, Expectation, Finding, Point, Word};
 pub use entry::{Ask, Check, Claim, LeftOut, Source, Subject};
@@ -39,7 +39,5 @@ pub use load::Ledger;
 pub use printed::{PRINTED, Printed};
 pub use program::{Account, Program};
 pub use quantifier::{Quantifier, rule};
-pub use ruling::{Judged, Open, Outcome, Ruling};
-pub(crate) use run::possible;
+pub use ruling::{Judged, Outcome, Ruling};
 pub use run::{Ran, Runner};
-pub(crate) use written::typed;

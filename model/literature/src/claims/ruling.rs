@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What becomes of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ruling {
     /// It holds in every world that is run, and that the stated assumptions admit.
@@ -55,28 +55,6 @@ impl Ruling {
     #[must_use]
     pub fn find(name: &str) -> Option<Ruling> {
         Ruling::ALL.into_iter().find(|ruling| ruling.name() == name)
-    }
-}
-
-/// Why no run decides a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Open {
-    /// It waits for a protocol, or something else that the model does not have yet.
-    Pending,
-    /// Another part of the project decides it.
-    Elsewhere,
-    /// No run can decide it.
-    Undecidable,
-}
-
-impl From<Open> for Ruling {
-    fn from(open: Open) -> Ruling {
-        match open {
-            Open::Pending => Ruling::Pending,
-            Open::Elsewhere => Ruling::Elsewhere,
-            Open::Undecidable => Ruling::Undecidable,
-        }
     }
 }
 
@@ -223,7 +201,7 @@ impl Judged<'_> {
     #[must_use]
     pub fn ruled(&self) -> Option<(Ruling, Vec<Assumption>)> {
         match (self.claim.open, self.claim.quantifier) {
-            (Some(open), _) => Some((open.into(), Vec::new())),
+            (Some(open), _) => Some((open, Vec::new())),
             (None, Some(quantifier)) => {
                 let run = |outcome: &Outcome<'_>| (outcome.standing.clone(), outcome.met);
                 rule(quantifier, &self.checks.iter().map(run).collect::<Vec<_>>())
@@ -283,7 +261,7 @@ impl Judged<'_> {
     pub fn agrees(&self) -> Option<bool> {
         let absent =
             |outcome: &Outcome<'_>| outcome.ran.iter().any(|ran| ran.finding == Finding::Absent);
-        let pending = self.claim.open == Some(Open::Pending);
+        let pending = self.claim.open == Some(Ruling::Pending);
         let waits = |outcome: &&Outcome<'_>| pending && absent(outcome);
         let cured = self.cures.iter().filter(|outcome| !waits(outcome)).map(|cure| cure.met);
         let outcomes = self.outcomes().filter(|outcome| !waits(outcome));

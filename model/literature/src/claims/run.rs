@@ -101,7 +101,7 @@ impl Runner {
         wrong.map_or(Ok(order.judged), |(_, wrong)| Err(wrong))
     }
 
-    pub(crate) fn ask(&self, ask: &Ask) -> Result<Vec<Ran>, String> {
+    pub(super) fn ask(&self, ask: &Ask) -> Result<Vec<Ran>, String> {
         match (ask, ask.subject()) {
             (Ask::Program(program), _) => {
                 let Account { finding, story } = (program.run)();
@@ -135,6 +135,19 @@ impl Runner {
             Ask::Least { .. } => least(protocol, ask, limits),
             Ask::Program(_) => Ok(Vec::new()),
         }
+    }
+}
+
+impl Check {
+    /// Whether these runs find what is demanded: not if one finds something else; `None` if none
+    /// does, and one decides nothing.
+    pub(super) fn met(&self, all: &[Ran]) -> Result<Option<bool>, String> {
+        let each = all.iter().map(|ran| self.demands.met(&ran.point, &ran.finding));
+        let each = each.collect::<Result<Vec<_>, _>>().map_err(|wrong| wrong.to_string())?;
+        Ok(match each.contains(&Some(false)) {
+            true => Some(false),
+            false => (!each.contains(&None)).then_some(true),
+        })
     }
 }
 
@@ -202,7 +215,7 @@ impl Ran {
 ///
 /// # Errors
 /// If the protocol is there, and has no such variant, rule, property or world.
-pub(crate) fn possible(ask: &Ask) -> Result<bool, String> {
+pub(super) fn possible(ask: &Ask) -> Result<bool, String> {
     let Some(subject) = ask.subject() else { return Ok(true) };
     let Ok(protocol) = specifications().find(&subject.protocol) else { return Ok(false) };
     match ask {

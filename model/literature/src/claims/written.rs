@@ -1,74 +1,18 @@
-//! The ledger's entries as they are written in TOML, and how they are read.
+//! The checks of the ledger as they are written in TOML, and how they are read.
 
-use super::assumption::{Assumption, Departure, Stance};
-use super::cause::Cause;
+use super::assumption::{Assumption, Departure};
 use super::demand::{Demand, Expectation};
-use super::entry::{Ask, Check, Claim, LeftOut, Source, Subject};
+use super::entry::{Ask, Check, Subject};
 use super::program::Program;
-use super::quantifier::Quantifier;
-use super::ruling::Open;
-use crate::entries::Prose;
+use crate::entries::{self, Prose};
 use bellwether_model::check::bounds::Until;
 use bellwether_model::round::Starters;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A file as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenSource {
-    source: String,
-    title: Prose,
-    #[serde(default)]
-    assumptions: BTreeMap<String, WrittenStance>,
-    #[serde(default)]
-    claim: Vec<WrittenClaim>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenStance {
-    says: Prose,
-    #[serde(default)]
-    assumes: BTreeSet<Assumption>,
-    #[serde(default)]
-    admits: BTreeSet<Departure>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenClaim {
-    number: u16,
-    cause: Option<Cause>,
-    dangerous: Option<Prose>,
-    section: String,
-    says: Prose,
-    quantifier: Option<Quantifier>,
-    of: Option<String>,
-    #[serde(default)]
-    assumes: BTreeSet<Assumption>,
-    #[serde(default)]
-    admits: BTreeSet<Departure>,
-    #[serde(default)]
-    leaves_open: BTreeMap<String, Prose>,
-    #[serde(default)]
-    left_out: Vec<LeftOut>,
-    open: Option<Open>,
-    why: Prose,
-    #[serde(default)]
-    waits_for: Vec<String>,
-    #[serde(default)]
-    check: Vec<WrittenCheck>,
-    #[serde(default)]
-    beside: Vec<WrittenCheck>,
-    #[serde(default)]
-    cure: Vec<WrittenCheck>,
-    no_cure: Option<Prose>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenCheck {
+pub(super) struct WrittenCheck {
     shows: Prose,
     #[serde(default)]
     without: BTreeSet<Assumption>,
@@ -129,77 +73,18 @@ impl<T> OneOrMany<T> {
     }
 }
 
-impl WrittenSource {
-    /// Returns the source, its claims read; or the number of one that is wrong, and what to do.
-    pub(super) fn read(self) -> Result<Source, (u16, String)> {
-        let claims = self.claim.into_iter().map(|claim| {
-            let number = claim.number;
-            claim.read().map_err(|wrong| (number, wrong))
-        });
-        let mut claims = claims.collect::<Result<Vec<_>, _>>()?;
-        claims.sort_by_key(|claim| claim.number);
-        let stances = self.assumptions.into_iter().map(|(name, stance)| stance.read(name));
-        let stances = stances.collect();
-        Ok(Source { name: self.source, title: self.title.0, stances, claims })
-    }
-}
+impl TryFrom<WrittenCheck> for Check {
+    type Error = String;
 
-/// A process that may recover at any moment may also recover late.
-fn may_happen(mut all: BTreeSet<Departure>) -> BTreeSet<Departure> {
-    if all.contains(&Departure::Recovery) {
-        all.insert(Departure::LateRecovery);
-    }
-    all
-}
-
-impl WrittenStance {
-    fn read(self, name: String) -> Stance {
-        let admits = may_happen(self.admits);
-        Stance { name, says: self.says.0, assumes: self.assumes, admits }
-    }
-}
-
-impl WrittenClaim {
-    fn read(self) -> Result<Claim, String> {
-        let all = |kind: &str, checks: Vec<WrittenCheck>| {
-            let one = |(at, check): (usize, WrittenCheck)| {
-                check.read().map_err(|wrong| format!("{kind} {}: {wrong}", at + 1))
-            };
-            checks.into_iter().enumerate().map(one).collect::<Result<Vec<_>, _>>()
-        };
-        Ok(Claim {
-            number: self.number,
-            cause: self.cause,
-            dangerous: self.dangerous.map(|text| text.0),
-            section: self.section,
-            says: self.says.0,
-            quantifier: self.quantifier,
-            of: self.of,
-            assumes: self.assumes,
-            admits: may_happen(self.admits),
-            leaves_open: self.leaves_open.into_iter().map(|(rule, says)| (rule, says.0)).collect(),
-            left_out: self.left_out,
-            open: self.open,
-            why: self.why.0,
-            waits_for: self.waits_for,
-            checks: all("check", self.check)?,
-            besides: all("beside", self.beside)?,
-            cures: all("cure", self.cure)?,
-            no_cure: self.no_cure.map(|text| text.0),
-        })
-    }
-}
-
-impl WrittenCheck {
-    fn read(mut self) -> Result<Check, String> {
-        let demands: Demand = self.demands.parse().map_err(|e| format!("{e}"))?;
-        let finds = self.finds.take().map_or_else(Vec::new, OneOrMany::many);
-        let shows = std::mem::take(&mut self.shows.0);
-        let without = std::mem::take(&mut self.without);
-        let has = std::mem::take(&mut self.has);
-        let this_link = self.this_link.take().map(|text| text.0);
-        let this_size = self.this_size.take().map(|text| text.0);
-        let ask = self.ask()?;
+    fn try_from(mut written: WrittenCheck) -> Result<Check, String> {
+        let demands: Demand = written.demands.parse().map_err(|e| format!("{e}"))?;
+        let finds = written.finds.take().map_or_else(Vec::new, OneOrMany::many);
+        let shows = std::mem::take(&mut written.shows.0);
+        let without = std::mem::take(&mut written.without);
+        let has = std::mem::take(&mut written.has);
+        let this_link = written.this_link.take().map(|text| text.0);
+        let this_size = written.this_size.take().map(|text| text.0);
+        let ask = written.ask()?;
         if !has.is_empty() && ask.subject().is_some() {
             return Err("'has' is for programs; of a world it is read off the scenario".to_owned());
         }
@@ -213,7 +98,9 @@ impl WrittenCheck {
         }
         Ok(Check { shows, ask, without, this_link, this_size, has, demands, finds })
     }
+}
 
+impl WrittenCheck {
     /// Exactly one kind of question, with what belongs to it and nothing else.
     fn ask(mut self) -> Result<Ask, String> {
         let (property, most) = (self.property.take(), self.most.take());
@@ -265,10 +152,11 @@ impl WrittenCheck {
         if nodes.is_empty() {
             return Err("'nodes' is missing: how many processes, such as 3 or [2, 3]?".to_owned());
         }
+        let rules = std::mem::take(&mut self.rules).into_iter();
         Ok(Subject {
             protocol: self.protocol.take().ok_or("'protocol' is missing")?,
             variant: self.variant.take(),
-            rules: typed(std::mem::take(&mut self.rules)),
+            rules: rules.map(|(rule, value)| (rule, entries::word(value))).collect(),
             nodes,
             each_link: self.links.take().is_some(),
             world: std::mem::take(&mut self.world),
@@ -295,13 +183,4 @@ impl WrittenCheck {
             None => Ok(()),
         }
     }
-}
-
-/// Rules with their values, as they are typed.
-pub(crate) fn typed(rules: BTreeMap<String, toml::Value>) -> Vec<(String, String)> {
-    let word = |value: toml::Value| match value {
-        toml::Value::String(word) => word,
-        other => other.to_string(),
-    };
-    rules.into_iter().map(|(rule, value)| (rule, word(value))).collect()
 }

@@ -4,7 +4,8 @@ pub(super) mod markdown;
 mod overview;
 mod print;
 
-use super::{CHECKER, NAME, as_written, check_command, runner, typed};
+use super::{NAME, as_written, check_command, runner, typed};
+use crate::case::CHECKER;
 use crate::claims::{
     Ask, Assumption, Cause, Check, Claim, Cures, Judged, Ledger, LeftOut, Outcome, Ran, Ruling,
     Runner, Source, Standing,
@@ -192,7 +193,7 @@ fn verdicts() -> impl TypedValueParser<Value = Ruling> {
 
 fn causes() -> impl TypedValueParser<Value = Cause> {
     let names = PossibleValuesParser::new(Cause::ALL.map(|cause| cause.words().0));
-    names.try_map(|name| name.parse::<Cause>())
+    names.try_map(|name| Cause::find(&name).ok_or("no cause"))
 }
 
 /// States of a world in which a change is tried: one that needs more helps no reader to see why.

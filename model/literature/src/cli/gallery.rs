@@ -1,20 +1,15 @@
 //! `gallery`: find the executions that are worth a look, and write a page for each.
 
 use super::claims::markdown::wrapped;
-use super::{BOLD, CHECKER, again, as_written, disagrees, enough};
-use crate::claims::{Finding, Ran};
+use super::{BOLD, again, as_written, disagrees, runner};
+use crate::case::Decided;
 use crate::gallery::{Execution, Gallery};
 use anstyle::AnsiColor;
-use anyhow::{Context, anyhow};
-use bellwether_model::check::{self, Limits, Options, Report};
 use bellwether_model::cli::table::{Cell, Table};
-use bellwether_model::cli::{
-    Exit, LimitArgs, ProgressArgs, QuestionArgs, Tool, out, shown, text, with_durations,
-};
+use bellwether_model::cli::{Exit, LimitArgs, ProgressArgs, Tool, out, shown, text};
 use bellwether_model::explore::About;
-use bellwether_model::side_by_side::side_by_side;
 use bellwether_model::trace::Trace;
-use clap::{Args, Command, FromArgMatches};
+use clap::Args;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -61,116 +56,51 @@ the entries; 3 a search was cut short, so nothing is claimed.";
 
 const INDEX: &str = "index.html";
 
-/// What the command of an execution found.
-struct Found<'a> {
-    execution: &'a Execution,
-    protocol: String,
-    property: &'static str,
-    ran: Ran,
-    /// Its page, if it is to be written.
-    page: Option<String>,
-}
-
-impl Found<'_> {
-    /// Whether it is what the entry says: `None` if a search was cut short.
-    fn agrees(&self) -> Option<bool> {
-        let steps = Some(self.execution.steps);
-        match self.ran.finding {
-            Finding::Unknown(_) => None,
-            ref found => Some(*found == Finding::Violated { steps }),
-        }
-    }
-
-    /// The name of the file with its page.
-    fn file(&self) -> String {
-        format!("{}.html", self.execution.name)
-    }
-}
+/// An execution, and what its case found.
+type Found<'a> = (&'a Execution, Decided);
 
 pub(super) fn run(tool: Tool, args: &GalleryArgs) -> anyhow::Result<Exit> {
-    let gallery = args.file.as_deref().map_or_else(Gallery::load, Gallery::load_from)?;
+    let gallery = Gallery::load(args.file.as_deref())?;
     let chosen = gallery.select(&args.names)?;
     out::prepare(args.out.as_deref())?;
-    let found = find_all(tool, args, &chosen)?;
-    let exit = Exit::with(as_written(found.iter().map(Found::agrees)));
-    let saved = args.out.as_deref().map_or(Ok(()), |folder| save(&found, folder));
+    let cases: Vec<_> = chosen.iter().map(|one| (one.name.as_str(), &one.case)).collect();
+    let bar = args.progress.steps(cases.len(), false);
+    let decided = runner(&args.limits).cases(tool, &cases, &|name| bar.step(name));
+    bar.finish();
+    let found: Vec<Found<'_>> = chosen.into_iter().zip(decided?).collect();
+    let exit = Exit::with(as_written(found.iter().map(agrees)));
+    let saved = args.out.as_deref().map_or(Ok(()), |folder| save(tool, &found, folder));
     Ok(exit.saved(saved).told(print(args, &found)))
 }
 
-/// Runs the commands of these entries, as many at a time as there are threads.
-fn find_all<'a>(
-    tool: Tool,
-    args: &GalleryArgs,
-    chosen: &[&'a Execution],
-) -> anyhow::Result<Vec<Found<'a>>> {
-    let bar = args.progress.steps(chosen.len(), false);
-    let limits = enough(&args.limits);
-    let paged = args.out.is_some();
-    let one = |&execution: &&'a Execution| {
-        let found = find(tool, execution, limits, paged);
-        bar.step(&execution.name);
-        found.with_context(|| execution.name.clone())
-    };
-    let threads = args.limits.threads();
-    let found = side_by_side(threads, chosen, &one).map_err(|error| {
-        anyhow!("cannot search {threads} worlds at a time: {error}; try --threads 1")
-    });
-    bar.finish();
-    found?.into_iter().collect()
+fn agrees((execution, decided): &Found<'_>) -> Option<bool> {
+    decided.agrees(&execution.case)
 }
 
-/// Runs the command of an entry.
-fn find<'a>(
-    tool: Tool,
-    execution: &'a Execution,
-    limits: Limits,
-    paged: bool,
-) -> anyhow::Result<Found<'a>> {
-    let check = QuestionArgs::augment_args(Command::new("check"));
-    let command = Command::new(tool.name).subcommand_required(true).subcommand(check);
-    let words = [tool.name.to_owned()].into_iter().chain(execution.words());
-    let matches = with_durations(command, tool.registry).try_get_matches_from(words)?;
-    let flags = matches.subcommand_matches("check").context("no command is given")?;
-    let question = QuestionArgs::from_arg_matches(flags)?;
-    let world = question.world(tool)?;
-    let properties = question.properties(&world)?;
-    let [property] = &properties[..] else {
-        return Err(anyhow!("the command asks {} properties; name one", properties.len()));
-    };
-    let options = Options { limits, ..Options::default() };
-    let report = check::check(&world, &properties, &options, &mut |_| {})?;
-    let ran = Ran::of(&world, &report).context("nothing was decided")?;
-    let page = match &ran.trace {
-        Some(trace) if paged => Some(page(tool, execution, trace, &report)?),
-        _ => None,
-    };
-    let protocol = world.machine().protocol().name().to_owned();
-    Ok(Found { execution, protocol, property: property.name, ran, page })
+/// The property of an execution, and what was found of it.
+fn verdict((execution, decided): &Found<'_>) -> String {
+    format!("{} {}", execution.case.property, decided.ran.finding)
 }
 
 /// The page of an execution: every state of it, with what is said of it above.
-fn page(
-    tool: Tool,
-    execution: &Execution,
-    trace: &Trace,
-    report: &Report,
-) -> anyhow::Result<String> {
+fn page(tool: Tool, (execution, decided): &Found<'_>, trace: &Trace) -> anyhow::Result<String> {
     let mut walk = shown::walk(tool, trace)?;
-    walk.know(report);
+    walk.know(&decided.report);
     walk.about = Some(About {
         title: execution.title.clone(),
         text: execution.about.clone(),
-        command: format!("{CHECKER} {}", execution.command),
+        command: execution.case.command(),
         index: INDEX.to_owned(),
     });
     Ok(walk.html())
 }
 
 /// Writes a page for each execution, and the one that lists them.
-fn save(found: &[Found<'_>], folder: &Path) -> anyhow::Result<()> {
+fn save(tool: Tool, found: &[Found<'_>], folder: &Path) -> anyhow::Result<()> {
     for one in found {
-        if let Some(page) = &one.page {
-            out::save(&folder.join(one.file()), page)?;
+        if let Some(trace) = &one.1.ran.trace {
+            let file = folder.join(format!("{}.html", one.0.name));
+            out::save(&file, page(tool, one, trace)?)?;
         }
     }
     out::save(&folder.join(INDEX), index(found))
@@ -187,13 +117,13 @@ fn print(args: &GalleryArgs, found: &[Found<'_>]) -> anyhow::Result<()> {
         writeln!(out, "{}\n", table(found))?;
     } else {
         for one in found {
-            let Execution { name, title, about, command, .. } = one.execution;
+            let (Execution { name, title, about, case }, decided) = one;
             let head = format!("{BOLD}{name}{BOLD:#}: {title}.");
             writeln!(out, "{}", text::wrap(&head, width))?;
             writeln!(out, "{}", text::wrap(&format!("    {about}"), width))?;
-            writeln!(out, "    {}", again(&format!("{CHECKER} {command}")))?;
-            writeln!(out, "  {} {}", one.property, one.ran.finding)?;
-            if let Some(trace) = &one.ran.trace {
+            writeln!(out, "    {}", again(&case.command()))?;
+            writeln!(out, "  {}", verdict(one))?;
+            if let Some(trace) = &decided.ran.trace {
                 shown::tell(&mut out, trace)?;
             }
             writeln!(out)?;
@@ -201,10 +131,10 @@ fn print(args: &GalleryArgs, found: &[Found<'_>]) -> anyhow::Result<()> {
     }
     let (s, each) = if found.len() == 1 { ("", "") } else { ("s", "each ") };
     writeln!(out, "{} execution{s}, {each}found by its command.", found.len())?;
-    for one in found.iter().filter(|one| one.agrees() != Some(true)) {
-        let Execution { name, steps, .. } = one.execution;
-        let says = format!("violated ({steps} steps)");
-        disagrees(&mut out, name, &says, &one.ran.finding.to_string())?;
+    for one in found.iter().filter(|one| agrees(one) != Some(true)) {
+        let (execution, decided) = one;
+        let found = decided.ran.finding.to_string();
+        disagrees(&mut out, &execution.name, &execution.case.says(), &found)?;
     }
     Ok(())
 }
@@ -212,13 +142,13 @@ fn print(args: &GalleryArgs, found: &[Found<'_>]) -> anyhow::Result<()> {
 fn table(found: &[Found<'_>]) -> Table {
     let mut table = Table::new(["name", "protocol", "found", "what it shows"]);
     for one in found {
-        let agrees = one.agrees() == Some(true);
+        let agrees = agrees(one) == Some(true);
         let colour = if agrees { AnsiColor::Green } else { AnsiColor::Red };
         table.row([
-            Cell::new(&one.execution.name),
-            Cell::new(&one.protocol),
-            Cell::new(format!("{} {}", one.property, one.ran.finding)).in_colour(colour),
-            Cell::new(&one.execution.title),
+            Cell::new(&one.0.name),
+            Cell::new(one.0.case.protocol()),
+            Cell::new(verdict(one)).in_colour(colour),
+            Cell::new(&one.0.title),
         ]);
     }
     table
@@ -260,19 +190,17 @@ arrow keys take a step, and the space bar plays.</p>
 /// The page that lists the pages of the executions.
 fn index(found: &[Found<'_>]) -> String {
     let mut page = INDEX_HEAD.to_owned();
-    for one in found.iter().filter(|one| one.page.is_some()) {
-        let execution = one.execution;
+    for one in found.iter().filter(|(_, decided)| decided.ran.trace.is_some()) {
+        let Execution { name, title, about, case } = one.0;
         // Writing into a string does not fail.
         let _ = writeln!(
             page,
-            "<li><a href=\"{}\">{}</a>\n<p>{}</p>\n\
-             <p class=\"dim\"><code>{CHECKER} {}</code><br>{} {}</p></li>",
-            one.file(),
-            escaped(&execution.title),
-            escaped(&execution.about),
-            escaped(&execution.command),
-            escaped(one.property),
-            escaped(&one.ran.finding.to_string())
+            "<li><a href=\"{name}.html\">{}</a>\n<p>{}</p>\n\
+             <p class=\"dim\"><code>{}</code><br>{}</p></li>",
+            escaped(title),
+            escaped(about),
+            escaped(&case.command()),
+            escaped(&verdict(one))
         );
     }
     page + "</ol>\n</main>\n</body>\n</html>\n"
@@ -299,22 +227,21 @@ for `bellwether-model`, and with `-p bellwether-literature` for that.
 /// The page `docs/gallery/README.md`.
 fn markdown(found: &[Found<'_>]) -> String {
     let mut page = format!("{HEAD}\n| execution | protocol | steps |\n|---|---|---|\n");
-    for one in found {
-        let (title, name) = (&one.execution.title, &one.execution.name);
-        let protocol = &one.protocol;
-        let steps = one.ran.trace.as_ref().map_or_else(String::new, steps);
+    for (execution, decided) in found {
+        let (title, name) = (&execution.title, &execution.name);
+        let protocol = execution.case.protocol();
+        let steps = decided.ran.trace.as_ref().map_or_else(String::new, steps);
         let _ = writeln!(
             page,
             "| [{title}](#{name}) | [`{protocol}`](../protocols/{protocol}.md) | {steps} |"
         );
     }
-    for one in found {
-        let execution = one.execution;
-        let text = format!("**{}.** {}", execution.title, execution.about);
-        let _ = write!(page, "\n## {}\n\n{}\n", execution.name, wrapped("", &text));
-        let found = format!("`{}`: **{}**.", one.property, one.ran.finding);
+    for (Execution { name, title, about, case }, decided) in found {
+        let text = format!("**{title}.** {about}");
+        let _ = write!(page, "\n## {name}\n\n{}\n", wrapped("", &text));
+        let found = format!("`{}`: **{}**.", case.property, decided.ran.finding);
         page.push_str(&wrapped("- ", &found));
-        page.push_str(&wrapped("  ", &format!("`{CHECKER} {}`", execution.command)));
+        page.push_str(&wrapped("  ", &format!("`{}`", case.command())));
     }
     page
 }

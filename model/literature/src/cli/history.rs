@@ -1,14 +1,14 @@
 //! `history`: run the bugs that elections of real systems had.
 
-use super::claims::markdown::wrapped;
-use super::{BOLD, again, as_written, case_command, disagrees, runner};
+use super::claims::markdown::{capital, wrapped};
+use super::{BOLD, again, as_written, disagrees, runner};
+use crate::case::{Case, Decided};
 use crate::claims::Finding;
 use crate::entries::Place;
-use crate::history::{History, Rerun, Unsaid, rerun};
+use crate::history::{Bug, History, Unsaid};
 use anstyle::AnsiColor;
-use anyhow::anyhow;
 use bellwether_model::cli::table::{Cell, Table};
-use bellwether_model::cli::{Exit, LimitArgs, ProgressArgs, shown, text};
+use bellwether_model::cli::{Exit, LimitArgs, ProgressArgs, Tool, shown, text};
 use clap::Args;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -58,13 +58,44 @@ Examples:
 Exit status: 0 every bug comes out as its entry says; 1 one does not; 2 wrong usage or an error in
 the entries; 3 a search was cut short, so nothing is claimed.";
 
-pub(super) fn run(args: &HistoryArgs) -> anyhow::Result<Exit> {
-    let history = args.file.as_deref().map_or_else(History::load, History::load_from)?;
-    let chosen = history.select(&args.names)?;
-    let bar = args.progress.steps(2 * chosen.len(), args.json);
-    let rerun = rerun(&runner(&args.limits), &chosen, &|name| bar.step(name));
+/// A bug after both of its worlds were searched.
+struct Rerun<'a> {
+    bug: &'a Bug,
+    broken: Decided,
+    repaired: Decided,
+}
+
+impl Rerun<'_> {
+    /// Each world in words, with its case and what was found.
+    fn worlds(&self) -> [(&'static str, &Case, &Finding); 2] {
+        let Rerun { bug, broken, repaired } = self;
+        [
+            ("with it", &bug.broken, &broken.ran.finding),
+            ("without", &bug.repaired, &repaired.ran.finding),
+        ]
+    }
+
+    /// Whether both came out as the entry says: `None` if a search was cut short.
+    fn agrees(&self) -> Option<bool> {
+        let broken = self.broken.agrees(&self.bug.broken)?;
+        Some(self.repaired.agrees(&self.bug.repaired)? && broken)
+    }
+}
+
+pub(super) fn run(tool: Tool, args: &HistoryArgs) -> anyhow::Result<Exit> {
+    let history = History::load(args.file.as_deref())?;
+    let bugs = history.select(&args.names)?;
+    let both = bugs.iter().flat_map(|bug| [(&bug.name, &bug.broken), (&bug.name, &bug.repaired)]);
+    let cases: Vec<(&str, &Case)> = both.map(|(name, case)| (name.as_str(), case)).collect();
+    let bar = args.progress.steps(cases.len(), args.json);
+    let decided = runner(&args.limits).cases(tool, &cases, &|name| bar.step(name));
     bar.finish();
-    let rerun = rerun.map_err(|wrong| anyhow!("a bug cannot be run: {wrong}"))?;
+    let mut decided = decided?.into_iter();
+    let mut rerun = Vec::new();
+    for bug in bugs {
+        let (Some(broken), Some(repaired)) = (decided.next(), decided.next()) else { break };
+        rerun.push(Rerun { bug, broken, repaired });
+    }
     Ok(Exit::with(as_written(rerun.iter().map(Rerun::agrees))).told(print(args, &history, &rerun)))
 }
 
@@ -81,11 +112,6 @@ fn print(args: &HistoryArgs, history: &History, rerun: &[Rerun<'_>]) -> anyhow::
     Ok(())
 }
 
-/// The commands that run a bug again: with it, and without.
-fn commands(one: &Rerun<'_>) -> [String; 2] {
-    [case_command(&one.bug.broken, &one.broken), case_command(&one.bug.repaired, &one.repaired)]
-}
-
 /// A table, or with names or `--show` each bug in full; then how many there are, and which does not
 /// come out as its entry says.
 fn print_all(out: &mut impl Write, args: &HistoryArgs, rerun: &[Rerun<'_>]) -> io::Result<()> {
@@ -99,9 +125,8 @@ fn print_all(out: &mut impl Write, args: &HistoryArgs, rerun: &[Rerun<'_>]) -> i
     let s = if rerun.len() == 1 { "" } else { "s" };
     writeln!(out, "{} bug{s}, each with its rules and without.", rerun.len())?;
     for one in rerun.iter().filter(|one| one.agrees() != Some(true)) {
-        let within = if one.bug.within { "holds within" } else { "holds" };
-        let says = format!("violated ({} steps), and {within} without", one.bug.steps);
-        let found = format!("{}, and {}", one.broken.finding, one.repaired.finding);
+        let says = format!("{}, and {} without", one.bug.broken.says(), one.bug.repaired.says());
+        let found = format!("{}, and {}", one.broken.ran.finding, one.repaired.ran.finding);
         disagrees(out, &one.bug.name, &says, &found)?;
     }
     Ok(())
@@ -117,8 +142,8 @@ fn table(rerun: &[Rerun<'_>]) -> Table {
         table.row([
             Cell::new(&one.bug.name),
             Cell::new(&one.bug.systems),
-            colour(Cell::new(&one.broken.finding), agrees),
-            colour(Cell::new(&one.repaired.finding), agrees),
+            colour(Cell::new(&one.broken.ran.finding), agrees),
+            colour(Cell::new(&one.repaired.ran.finding), agrees),
             Cell::new(&one.bug.title),
         ]);
     }
@@ -135,15 +160,12 @@ fn print_bug(out: &mut impl Write, args: &HistoryArgs, one: &Rerun<'_>) -> io::R
     for place in &bug.sources {
         writeln!(out, "    {}: {}", place.what, place.url)?;
     }
-    let [broken, repaired] = commands(one);
-    for (what, ran, command) in
-        [("with it", &one.broken, broken), ("without", &one.repaired, repaired)]
-    {
-        let line = format!("  {what}: {} {}", bug.broken.property, ran.finding);
+    for (what, case, found) in one.worlds() {
+        let line = format!("  {what}: {} {found}", case.property);
         writeln!(out, "{}", text::wrap(&line, width))?;
-        writeln!(out, "    {}", again(&command))?;
+        writeln!(out, "    {}", again(&case.command()))?;
     }
-    if let Some(trace) = one.broken.trace.as_ref().filter(|_| args.show) {
+    if let Some(trace) = one.broken.ran.trace.as_ref().filter(|_| args.show) {
         shown::tell(out, trace)?;
     }
     writeln!(out)
@@ -155,15 +177,15 @@ fn object(rerun: &[Rerun<'_>]) -> Value {
 }
 
 fn bug_view(one: &Rerun<'_>) -> Value {
-    let bug = one.bug;
-    let place = |place: &Place| json!({ "what": place.what, "url": place.url });
-    let [broken, repaired] = commands(one);
+    let Bug { name, title, systems, story, model, sources, broken, repaired } = one.bug;
     json!({
-        "name": bug.name, "title": bug.title, "systems": bug.systems, "story": bug.story,
-        "model": bug.model, "sources": bug.sources.iter().map(place).collect::<Vec<_>>(),
-        "property": bug.broken.property, "agrees": one.agrees(),
-        "broken": { "command": broken, "steps": bug.steps, "found": one.broken.finding },
-        "repaired": { "command": repaired, "found": one.repaired.finding },
+        "name": name, "title": title, "systems": systems, "story": story, "model": model,
+        "sources": sources, "property": broken.property, "agrees": one.agrees(),
+        "broken": {
+            "command": broken.command(), "steps": broken.steps(),
+            "found": one.broken.ran.finding,
+        },
+        "repaired": { "command": repaired.command(), "found": one.repaired.ran.finding },
     })
 }
 
@@ -219,7 +241,7 @@ fn markdown(rerun: &[Rerun<'_>], unsaid: &[Unsaid]) -> String {
 }
 
 fn steps(one: &Rerun<'_>) -> String {
-    match one.broken.finding {
+    match one.broken.ran.finding {
         Finding::Violated { steps: Some(steps) } => steps.to_string(),
         _ => "-".to_owned(),
     }
@@ -232,13 +254,10 @@ fn tell_bug(page: &mut String, one: &Rerun<'_>) {
     let _ = write!(page, "\n{}\n", wrapped("", &format!("Told in {}", places(&bug.sources))));
     page.push_str(&wrapped("", &bug.model));
     page.push('\n');
-    let [broken, repaired] = commands(one);
-    for (what, found, command) in [
-        ("With it", one.broken.finding.to_string(), broken),
-        ("Without", one.repaired.finding.to_string(), repaired),
-    ] {
-        page.push_str(&wrapped("- ", &format!("{what}, `{}`: **{found}**.", bug.broken.property)));
-        page.push_str(&wrapped("  ", &format!("`{command}`")));
+    for (what, case, found) in one.worlds() {
+        let line = format!("{}, `{}`: **{found}**.", capital(what), case.property);
+        page.push_str(&wrapped("- ", &line));
+        page.push_str(&wrapped("  ", &format!("`{}`", case.command())));
     }
 }
 

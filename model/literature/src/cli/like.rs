@@ -1,11 +1,10 @@
 //! `like`: what happens when something fails, in the words of a product.
 
-use super::{BOLD, again, case_command, runner};
+use super::{BOLD, again, runner};
 use crate::claims::Finding;
 use crate::entries::Place;
 use crate::like::{Answer, Product, names};
-use anyhow::anyhow;
-use bellwether_model::cli::{Exit, HOLDS, LimitArgs, ProgressArgs, UNKNOWN, text};
+use bellwether_model::cli::{Exit, HOLDS, LimitArgs, ProgressArgs, Tool, UNKNOWN, text};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
@@ -38,12 +37,12 @@ Examples:
 
 Exit status: 0 every question is decided; 2 wrong usage; 3 one is not.";
 
-pub(super) fn run(args: &LikeArgs) -> anyhow::Result<Exit> {
+pub(super) fn run(tool: Tool, args: &LikeArgs) -> anyhow::Result<Exit> {
     let product = Product::load(&args.product)?;
     let bar = args.progress.steps(product.questions.len(), args.json);
-    let answers = product.ask(&runner(&args.limits), &|when| bar.step(when));
+    let answers = product.ask(tool, &runner(&args.limits), &|when| bar.step(when));
     bar.finish();
-    let answers = answers.map_err(|wrong| anyhow!("a question cannot be run: {wrong}"))?;
+    let answers = answers?;
     let is_unknown = |answer: &Answer<'_>| matches!(answer.ran.finding, Finding::Unknown(_));
     let exit = Exit::with(if answers.iter().any(is_unknown) { UNKNOWN } else { HOLDS });
     Ok(exit.told(print(args, &product, &answers)))
@@ -72,7 +71,7 @@ fn page(product: &Product, answers: &[Answer<'_>], width: Option<usize>) -> Stri
     for (at, answer) in (1..).zip(answers) {
         let (when, sentence) = (&answer.question.when, answer.sentence());
         page += &wrap(format!("{at:2}. {when}?\n    {sentence}\n"));
-        let _ = writeln!(page, "    {}", again(&case_command(&answer.question.case, &answer.ran)));
+        let _ = writeln!(page, "    {}", again(&answer.question.case.command()));
     }
     page += &head("What is not here");
     page += &wrap(format!("{lacks}\n"));
@@ -86,19 +85,18 @@ fn page(product: &Product, answers: &[Answer<'_>], width: Option<usize>) -> Stri
 /// Returns the object that `--json` prints.
 fn object(product: &Product, answers: &[Answer<'_>]) -> Value {
     let Product { name, title, model, sources, words, lacks, .. } = product;
-    let source = |Place { what, url }: &Place| json!({ "what": what, "url": url });
     let word = |(theirs, ours): &(String, String)| json!({ "theirs": theirs, "ours": ours });
     let question = |answer: &Answer<'_>| {
         let case = &answer.question.case;
         json!({
             "when": answer.question.when, "property": case.property,
             "answer": answer.sentence(), "found": answer.ran.finding,
-            "command": case_command(case, &answer.ran),
+            "command": case.command(),
         })
     };
     json!({
         "product": name, "title": title, "model": model, "lacks": lacks,
-        "sources": sources.iter().map(source).collect::<Vec<_>>(),
+        "sources": sources,
         "words": words.iter().map(word).collect::<Vec<_>>(),
         "questions": answers.iter().map(question).collect::<Vec<_>>(),
     })

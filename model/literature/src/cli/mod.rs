@@ -6,8 +6,8 @@ mod gallery;
 mod history;
 mod like;
 
-use crate::case::Case;
-use crate::claims::{Ran, Runner, Subject};
+use crate::case::CHECKER;
+use crate::claims::{Runner, Subject};
 use anstyle::{AnsiColor, Style};
 use bellwether_model::check::Limits;
 use bellwether_model::cli::{
@@ -43,19 +43,16 @@ const MORE: &[More] = &[
             let history = history::HistoryArgs::augment_args(Command::new("history"));
             history.about(about).display_order(0)
         },
-        run: |_, flags| history::run(&history::HistoryArgs::from_arg_matches(flags)?),
+        run: |tool, flags| history::run(tool, &history::HistoryArgs::from_arg_matches(flags)?),
     },
     More {
         command: || {
             let about = "Say what happens when something fails, in the words of a product";
             like::LikeArgs::augment_args(Command::new("like")).about(about).display_order(0)
         },
-        run: |_, flags| like::run(&like::LikeArgs::from_arg_matches(flags)?),
+        run: |tool, flags| like::run(tool, &like::LikeArgs::from_arg_matches(flags)?),
     },
 ];
-
-/// The program that checks, as commands name it.
-const CHECKER: &str = "bellwether-model";
 
 /// This program.
 const NAME: &str = "bellwether-literature";
@@ -70,14 +67,10 @@ pub fn main() -> ExitCode {
 /// No entry needs so many states. One that does has no bound where it needs one.
 const ENOUGH_STATES: u64 = 8_000_000;
 
-/// Returns these limits, with one on states if none is given.
-fn enough(limits: &LimitArgs) -> Limits {
-    let limits = limits.limits();
-    Limits { states: limits.states.or(Some(ENOUGH_STATES)), ..limits }
-}
-
 fn runner(limits: &LimitArgs) -> Runner {
-    Runner { threads: limits.threads(), limits: enough(limits) }
+    let (threads, limits) = (limits.threads(), limits.limits());
+    let states = limits.states.or(Some(ENOUGH_STATES));
+    Runner { threads, limits: Limits { states, ..limits } }
 }
 
 /// Returns the exit status that says whether all came out as it is written: of each, whether it
@@ -106,13 +99,6 @@ fn typed(subject: &Subject) -> String {
     let rules: String =
         rules.iter().map(|(rule, value)| format!(" --rule {rule}={value}")).collect();
     format!("{protocol}{variant}{rules}")
-}
-
-/// Returns the command that decides a case again.
-fn case_command(case: &Case, ran: &Ran) -> String {
-    let scenario = ran.scenario.as_ref();
-    scenario
-        .map_or_else(String::new, |scenario| check_command(&case.subject, scenario, &case.property))
 }
 
 /// Returns a command of the checker, or of this program, as the user types it.

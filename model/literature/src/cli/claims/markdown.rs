@@ -37,9 +37,9 @@ pub(super) fn of(judged: &[Judged<'_>]) -> String {
     let counts = wrapped("", &print::summary(&judged.iter().collect::<Vec<_>>()));
     let head = wrapped("", &head);
     let mut page = format!("# The literature, checked: {name}\n\n{title}\n{head}\n{counts}");
-    for stance in &source.stances {
+    for (name, stance) in &source.stances {
         page.push('\n');
-        page.push_str(&wrapped("", &assumptions(stance)));
+        page.push_str(&wrapped("", &assumptions(name, stance)));
     }
     for one in judged {
         claim(&mut page, one);
@@ -81,7 +81,7 @@ fn programs(page: &mut String, text: &str) {
 }
 
 /// What a text, or a part of it, assumes.
-fn assumptions(stance: &Stance) -> String {
+fn assumptions(name: &str, stance: &Stance) -> String {
     let assumes: Vec<String> = stance.assumes.iter().map(ToString::to_string).collect();
     let admits: Vec<&str> = stance.admits.iter().map(|departure| departure.words().0).collect();
     let list = |what: &str, all: String| match all.is_empty() {
@@ -89,8 +89,7 @@ fn assumptions(stance: &Stance) -> String {
         false => format!(" {what}: {all}."),
     };
     format!(
-        "**[{}]** {}{}{}",
-        stance.name,
+        "**[{name}]** {}{}{}",
         stance.says,
         list("Assumed", assumes.join("; ")),
         list("May happen", admits.join(", "))
@@ -162,7 +161,7 @@ fn check(page: &mut String, number: u16, what: &str, outcome: &Outcome<'_>) {
     }
 }
 
-fn capital(text: &str) -> String {
+pub(in crate::cli) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

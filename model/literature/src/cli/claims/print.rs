@@ -200,7 +200,7 @@ pub(super) fn only<'a>(
 pub(super) fn quantifier(judged: &Judged<'_>) -> Option<String> {
     let claim = judged.claim;
     let quantifier = claim.quantifier?;
-    let of = judged.source.stance(claim).map(|stance| format!("under [{}]", stance.name));
+    let of = claim.of.as_ref().map(|of| format!("under [{of}]"));
     let assumes = claim.assumes.iter().map(|assumption| format!("assumes that {assumption}"));
     let admits = claim.admits.iter().map(|departure| format!("admits: {}", departure.words().0));
     let all: Vec<String> = of.into_iter().chain(assumes).chain(admits).collect();

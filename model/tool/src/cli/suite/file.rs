@@ -66,7 +66,7 @@ pub(super) struct Expected {
 
 /// The verdict that is expected of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub enum Wanted {
     /// It holds.
     Holds,
     /// It holds within the bounds of the search.
@@ -76,11 +76,11 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    /// Reads the words of a file.
+    /// Returns the verdict that these words of a file say.
     ///
     /// # Errors
-    /// What to write instead.
-    fn read(words: &str) -> Result<Wanted, String> {
+    /// If they say none: what to write instead.
+    pub fn read(words: &str) -> Result<Wanted, String> {
         const KNOWN: [&str; 3] = ["holds", "holds within", "violated"];
         let steps = words.strip_prefix("violated in ").and_then(|rest| {
             let number = rest.strip_suffix(" steps").or_else(|| rest.strip_suffix(" step"))?;
@@ -100,7 +100,8 @@ impl Wanted {
     }
 
     /// Returns whether this is what a check has found; nothing if it has not decided it.
-    pub(super) fn agrees(self, decision: &Decision) -> Option<bool> {
+    #[must_use]
+    pub fn agrees(self, decision: &Decision) -> Option<bool> {
         Some(match (self, decision.verdict) {
             (_, Verdict::Unknown) => return None,
             (Wanted::Holds, Verdict::Holds)

@@ -16,6 +16,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub use case::{Case, Found, Ran};
+pub use file::Wanted;
 
 /// The flags of `suite`.
 #[derive(Debug, Args)]
