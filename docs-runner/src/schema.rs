@@ -53,6 +53,7 @@ impl Place {
                 | "$ref"
                 | "properties"
                 | "additionalProperties"
+                | "default"
                 | "$schema"
                 | "title"
                 | "$defs" => {}
@@ -79,7 +80,8 @@ impl Place {
                 at(&number.to_string()).check(of, item, wrong);
             }
         }
-        let (known, others) = (schema.get("properties"), schema.get("additionalProperties"));
+        let known = schema.get("properties");
+        let others = schema.get("additionalProperties").filter(|others| others.is_object());
         if known.is_none() && others.is_none() {
             return;
         }

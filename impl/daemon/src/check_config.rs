@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -35,8 +36,12 @@ Examples:
   bellwether check-config orders.toml --node 3 --elsewhere")]
 pub(crate) struct Args {
     /// The configuration file
-    #[arg(value_name = "FILE", env = "BELLWETHER_CONFIG")]
-    config: PathBuf,
+    #[arg(value_name = "FILE", env = "BELLWETHER_CONFIG", required_unless_present = "schema")]
+    config: Option<PathBuf>,
+
+    /// Print the JSON Schema of configuration files, which editors use
+    #[arg(long, hide_short_help = true)]
+    schema: bool,
 
     /// The configuration is for another machine: a file that it names and that cannot be used here
     /// is warned of, and no error
@@ -48,19 +53,23 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, given: &[Given]) -> Result<ExitCode, Failure> {
-    let explain = Explain(args, given);
-    let text = config::load(&args.config, args.overrides.clone(), explain).and_then(|text| text);
+    if args.schema {
+        return found(0, &format!("{:#}\n", config::schema()));
+    }
+    let path = args.config.clone().unwrap_or_default();
+    let explain = Explain(args, given, &path);
+    let text = config::load(&path, args.overrides.clone(), explain).and_then(|text| text);
     found(0, &text.map_err(Failure::configuration)?)
 }
 
 /// Writes the configuration as a file, with remarks.
-struct Explain<'a>(&'a Args, &'a [Given]);
+struct Explain<'a>(&'a Args, &'a [Given], &'a Path);
 
 impl Visitor for Explain<'_> {
     type Output = Result<String, config::Error>;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
-        let Self(args, given) = self;
+        let Self(args, given, path) = self;
         let unusable = match node::check(&config) {
             Err(error) if args.elsewhere => {
                 node::is_complete(&config)?;
@@ -75,12 +84,14 @@ impl Visitor for Explain<'_> {
             config::warning::<C>(config.section()).into_iter().chain(open).chain(unusable.clone());
         all.for_each(|warning| warn(&warning));
         // It was read a moment ago. If it is gone by now, no value is said to be from it.
-        let file = std::fs::read_to_string(&args.config).unwrap_or_default();
+        let file = std::fs::read_to_string(path).unwrap_or_default();
         let mut sources = lines(&file);
         // The name of durations says what no key says.
         if let Some(line) = sources.get("timing").cloned() {
-            for key in config::keys(C::NAME) {
-                sources.entry(format!("{}.{key}", C::NAME)).or_insert_with(|| line.clone());
+            let section = format!("{}.", C::NAME);
+            let keys = config::reference().into_iter().map(|(key, _)| key);
+            for key in keys.filter(|key| key.starts_with(&section)) {
+                sources.entry(key).or_insert_with(|| line.clone());
             }
         }
         for given in given {
@@ -153,22 +164,30 @@ fn certificates(
 
 /// The keys of a file, each with the line in which it stands.
 fn lines(file: &str) -> BTreeMap<String, String> {
-    fn collect(all: &mut BTreeMap<String, String>, file: &str, path: &str, table: &DeTable<'_>) {
+    let keys = places(file).into_iter();
+    let line = |key: Range<usize>| 1 + file[..key.start].matches('\n').count();
+    keys.map(|(path, key, _)| (path, format!("line {}", line(key)))).collect()
+}
+
+/// Returns the keys of a file with their sections, each with its place and that of its value.
+pub(crate) fn places(file: &str) -> Vec<(String, Range<usize>, Range<usize>)> {
+    fn collect(
+        all: &mut Vec<(String, Range<usize>, Range<usize>)>,
+        path: &str,
+        table: &DeTable<'_>,
+    ) {
         for (key, value) in table {
             let dot = if path.is_empty() { "" } else { "." };
             let path = format!("{path}{dot}{}", key.get_ref());
             match value.get_ref() {
-                DeValue::Table(table) => collect(all, file, &path, table),
-                _ => {
-                    let line = 1 + file[..key.span().start].matches('\n').count();
-                    all.insert(path, format!("line {line}"));
-                }
+                DeValue::Table(table) => collect(all, &path, table),
+                _ => all.push((path, key.span(), value.span())),
             }
         }
     }
-    let mut all = BTreeMap::new();
+    let mut all = Vec::new();
     if let Ok(root) = DeTable::parse(file) {
-        collect(&mut all, file, "", root.get_ref());
+        collect(&mut all, "", root.get_ref());
     }
     all
 }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bellwether::internal::config::{self, ClusterId, Origin, Overrides, Unlisted};
+use bellwether::internal::config::{self, ClusterId, Origin, Overrides, StoreFiles, Unlisted};
 use clap::{ArgGroup, Args};
+use toml::Table;
 
 /// A configuration, as a file, or as the name of a lease.
 #[derive(Debug, Args)]
@@ -35,30 +36,8 @@ pub(crate) struct OriginArgs {
     #[arg(help_heading = "Without a file", hide_short_help = true)]
     health_check: Option<String>,
 
-    /// The password for the store
-    #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Without a file", hide_short_help = true)]
-    store_password_file: Option<String>,
-
-    /// The authorities that have signed the certificate of the store
-    #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Without a file", hide_short_help = true)]
-    store_ca_file: Option<String>,
-
-    /// The certificate to show to the store
-    #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Without a file", hide_short_help = true)]
-    store_certificate_file: Option<String>,
-
-    /// The private key of that certificate
-    #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Without a file", hide_short_help = true)]
-    store_key_file: Option<String>,
-
-    /// The token to show to the store
-    #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Without a file", hide_short_help = true)]
-    store_token_file: Option<String>,
+    #[command(flatten)]
+    files: StoreFiles,
 
     #[command(flatten)]
     overrides: Overrides,
@@ -99,15 +78,9 @@ impl OriginArgs {
     /// Returns what counts more.
     pub(crate) fn overrides(&self) -> Overrides {
         let mut overrides = self.overrides.clone();
-        let files = [
-            ("store_password_file", &self.store_password_file),
-            ("store_ca_file", &self.store_ca_file),
-            ("store_certificate_file", &self.store_certificate_file),
-            ("store_key_file", &self.store_key_file),
-            ("store_token_file", &self.store_token_file),
-        ];
-        for (key, file) in files {
-            overrides.settings.extend(file.clone().map(|file| (key.to_owned(), file)));
+        // The flags have set texts alone.
+        for (key, file) in Table::try_from(&self.files).unwrap_or_default() {
+            overrides.settings.extend(file.as_str().map(|file| (key, file.to_owned())));
         }
         overrides
     }

@@ -23,6 +23,7 @@ use tokio::signal::unix::SignalKind;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
+use super::check_config::places;
 use super::node::Keys as HttpKeys;
 use super::{Failure, hooks, log, service};
 
@@ -236,21 +237,7 @@ fn difference(before: &Keys, after: &Keys) -> Vec<String> {
 
 /// A file that says everything, as keys with their sections.
 fn keys(file: &str) -> Keys {
-    fn collect(keys: &mut Keys, path: &str, value: &toml::Value) {
-        match value {
-            toml::Value::Table(table) => table.iter().for_each(|(key, value)| {
-                let dot = if path.is_empty() { "" } else { "." };
-                collect(keys, &format!("{path}{dot}{key}"), value);
-            }),
-            value => drop(keys.insert(path.to_owned(), value.to_string())),
-        }
-    }
-    let mut keys = Keys::new();
-    // What the program has written itself is well-formed.
-    if let Ok(table) = file.parse() {
-        collect(&mut keys, "", &toml::Value::Table(table));
-    }
-    keys
+    places(file).into_iter().map(|(key, _, value)| (key, file[value].to_owned())).collect()
 }
 
 #[cfg(test)]

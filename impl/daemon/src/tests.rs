@@ -53,6 +53,22 @@ fn the_page_lists_every_key_and_its_default() {
     assert_eq!(listed, known);
 }
 
+/// With `UPDATE=1` it is written.
+#[test]
+fn the_schema_of_the_configuration_is_printed_and_fits_the_example() {
+    let schema = bellwether::internal::config::schema();
+    let path = bellwether_docs_runner::root().join("docs/schemas/configuration.json");
+    if std::env::var_os("UPDATE").is_some() {
+        return std::fs::write(&path, format!("{schema:#}\n")).expect("it can be written");
+    }
+    let kept = std::fs::read(&path).expect("it can be read");
+    assert_eq!(serde_json::from_slice::<serde_json::Value>(&kept).expect("JSON"), schema);
+    let example: toml::Table =
+        include_str!("../../../impl/examples/cluster.toml").parse().expect("TOML");
+    let example = serde_json::to_vec(&example).expect("JSON");
+    bellwether_docs_runner::object_of("configuration", example);
+}
+
 #[test]
 fn the_page_tells_what_each_timing_takes_and_bears() {
     use bellwether_core::protocol::Core as _;
@@ -103,7 +119,7 @@ fn every_flag_that_counts_more_than_the_file_has_its_key() {
     let check = command.find_subcommand("check-config").expect("it is there");
     let flags = check.get_arguments().filter(|arg| arg.get_long().is_some());
     let flags: BTreeSet<_> = flags.map(|arg| arg.get_id().as_str()).collect();
-    let plain = ["set", "help", "elsewhere"].into_iter().collect();
+    let plain = ["set", "help", "elsewhere", "schema"].into_iter().collect();
     let keys: BTreeSet<_> =
         bellwether::internal::config::reference().into_iter().map(|(key, _)| key).collect();
     assert!(flags.difference(&plain).all(|&id| keys.contains(id)));

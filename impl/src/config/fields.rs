@@ -58,8 +58,8 @@ fn quoted(text: &str) -> String {
 }
 
 /// Declares a section as a type, and each of its keys once: the text, which is also the help of the
-/// flag; the type; the flag and the name of its value; the variable; and further attributes of the
-/// argument. The id of the argument is the path of the key. Fields in a second block have arguments
+/// flag; the type; the flag and the name of its value; the variable, if any; and further attributes
+/// of the argument. The id of the argument is the path of the key. Fields in a second block have arguments
 /// of their own.
 macro_rules! section {
     (
@@ -68,7 +68,8 @@ macro_rules! section {
             $(
                 $(#[$($attribute:tt)*])*
                 $key:ident: $type:ty =
-                    $flag:literal, $value:literal, $variable:literal $(, $more:ident = $how:expr)*;
+                    $flag:literal, $value:literal $(, $variable:literal)?
+                    $(, $more:ident = $how:expr)*;
             )+
         }
         $({ $($other:tt)+ })?
@@ -84,7 +85,7 @@ macro_rules! section {
                     id = concat!($section, stringify!($key)),
                     long = $flag,
                     value_name = $value,
-                    env = $variable,
+                    $(env = $variable,)?
                     help_heading = $heading
                     $(, $more = $how)*
                 ))]

@@ -1,5 +1,6 @@
 //! The configuration file: how it is read, what counts more than it, and how it is written.
 
+mod keys;
 mod paths;
 mod settings;
 mod store;
@@ -14,16 +15,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bellwether_stores::address::without_password;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-pub use self::settings::{Levels, Log, LogFormat, LogSettings, SecuritySettings, StorageSettings};
+use self::keys::Kind;
+pub use self::keys::{reference, schema};
+pub use self::settings::{
+    Levels, Log, LogFormat, LogSettings, SecuritySettings, StorageSettings, StoreFiles,
+};
 pub use self::store::LeaseStores;
-use self::values::{Mistake, keys_of};
-pub use self::write::reference;
-use self::write::{listed, sections};
+use self::values::Mistake;
 use super::fields::section;
 use super::groups::GroupNames;
 use super::sections::Preference;
@@ -49,15 +52,18 @@ section! {
         /// Which protocol to run, if not quorum; the same on every node
         protocol: Option<String> = "protocol", "NAME", "BELLWETHER_PROTOCOL";
         /// Which of the members this node is
+        #[serde(deserialize_with = "node")]
         node: Option<NodeId> = "node", "ID", "BELLWETHER_NODE";
         /// Where to listen, if not at the node's own address under [members]
         #[allow(rustdoc::broken_intra_doc_links)]
         listen: Option<Address> = "listen", "HOST:PORT", "BELLWETHER_LISTEN",
             hide_short_help = true;
         /// The members that only observe, as in 4,5; the same on every node
+        #[serde(deserialize_with = "nodes")]
         observers: Option<Vec<NodeId>> = "observers", "IDS", "BELLWETHER_OBSERVERS",
             value_delimiter = ',', hide_short_help = true;
         /// The members that vote and never lead, as in 3; the same on every node
+        #[serde(deserialize_with = "nodes")]
         witnesses: Option<Vec<NodeId>> = "witnesses", "IDS", "BELLWETHER_WITNESSES",
             value_delimiter = ',', hide_short_help = true;
     }
@@ -92,6 +98,21 @@ section! {
         /// The log and the trace.
         #[cfg_attr(feature = "flags", command(flatten))]
         pub log: LogSettings,
+    }
+}
+
+fn node<'de, D: Deserializer<'de>>(value: D) -> Result<Option<NodeId>, D::Error> {
+    NodeNumber::deserialize(value).map(|node| Some(node.0))
+}
+
+fn nodes<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<NodeId>>, D::Error> {
+    let nodes = Vec::<NodeNumber>::deserialize(value)?;
+    Ok(Some(nodes.into_iter().map(|node| node.0).collect()))
+}
+
+impl Overrides {
+    fn own(&self) -> Result<NodeId, Error> {
+        self.node.ok_or(Error::NoNode)
     }
 }
 
@@ -159,17 +180,17 @@ impl Unlisted {
     pub fn config(&self, overrides: Overrides) -> Result<(Config<Lease>, Log), Error> {
         let text = format!("cluster = \"{}\"\nmembers = {{}}\n", self.name);
         let source = Source::new(PathBuf::new(), String::new(), text, overrides)?;
-        let Sections { file, .. } = source.sections()?;
+        let Sections { file, said, .. } = source.sections()?;
         let durations = self.keep.map_or(Durations::DEFAULT, Durations::kept_for);
         let mut section = LeaseSection { durations, ..LeaseSection::default() };
         set_all::<Lease>(&mut section, &source.overrides.settings)?;
         let mut config = Config::unlisted(file.cluster, self.label.clone(), section)?;
         let check = self.check.iter().map(|name| paths::program(paths::HERE, name)).collect();
         config.health = Health { check, ..Health::default() };
-        config.http = file.http.of_node(config.node);
-        config.network = file.network;
-        config.trace = file.log.trace.as_deref().map(|path| path_of::<Lease>(config.node, path));
-        Ok((config.checked()?, file.log.resolve()))
+        config.http = said.http.of_node(config.node);
+        config.network = said.network;
+        config.trace = said.log.trace.as_deref().map(|path| path_of::<Lease>(config.node, path));
+        Ok((config.checked()?, said.log.resolve()))
     }
 }
 
@@ -185,46 +206,18 @@ pub struct Source {
     flags: String,
 }
 
+/// The keys for which there is neither a flag nor a variable.
 #[derive(Debug, Deserialize)]
 struct File {
     cluster: ClusterId,
-    protocol: Option<String>,
     timing: Option<String>,
-    node: Option<NodeNumber>,
-    listen: Option<Address>,
-    #[serde(default)]
-    observers: Vec<NodeNumber>,
-    #[serde(default)]
-    witnesses: Vec<NodeNumber>,
-    priority: Option<Priority>,
-    #[serde(default, deserialize_with = "super::fields::time::deserialize")]
-    preempt_delay: Option<Duration>,
     members: BTreeMap<MemberKey, Address>,
-    #[serde(default)]
-    storage: StorageSettings,
-    #[serde(default)]
-    security: SecuritySettings,
-    #[serde(default)]
-    http: Http,
-    #[serde(default)]
-    network: NetworkSettings,
-    /// This section has a reader of its own.
-    #[serde(rename = "detector")]
-    _detector: Option<IgnoredAny>,
     #[serde(default)]
     hooks: Hooks,
     #[serde(default)]
     health: Health,
     #[serde(default)]
     groups: GroupNames,
-    #[serde(default)]
-    log: LogSettings,
-}
-
-impl File {
-    fn node(&self) -> Result<NodeId, Error> {
-        self.node.as_ref().map(|node| node.0).ok_or(Error::NoNode)
-    }
 }
 
 /// A node id that stands as a number: `node = 3`.
@@ -240,32 +233,9 @@ impl TryFrom<i64> for NodeNumber {
     }
 }
 
-/// A priority in a file.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(try_from = "i64")]
-struct Priority(u8);
-
-impl TryFrom<i64> for Priority {
-    type Error = String;
-
-    fn try_from(number: i64) -> Result<Self, String> {
-        let wrong = |_| format!("{number} is no priority: use a number from 0 to 255");
-        u8::try_from(number).map(Self).map_err(wrong)
-    }
-}
-
 /// Returns the path that is meant on this node, with the protocol `C`.
 fn path_of<C: Core>(node: NodeId, text: &str) -> PathBuf {
     text.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
-}
-
-/// What a file says, and the default where it says nothing.
-fn preference(priority: Option<Priority>, preempt_delay: Option<Duration>) -> Preference {
-    let default = Preference::default();
-    Preference {
-        priority: priority.map_or(default.priority, |Priority(priority)| priority),
-        preempt_delay: preempt_delay.unwrap_or(default.preempt_delay),
-    }
 }
 
 /// A node id that stands as a key: `3 = "10.0.0.3:7000"`.
@@ -284,6 +254,9 @@ impl TryFrom<String> for MemberKey {
 /// The parts of a file: what every protocol needs, and the sections that only some need.
 struct Sections<'t> {
     file: File,
+    preference: Preference,
+    /// The settings of flags, variables and the file, of which the first counts.
+    said: Overrides,
     /// Where the name of the protocol stands.
     protocol_place: Option<Range<usize>>,
     /// Where the name of its durations stands.
@@ -346,8 +319,8 @@ impl Source {
     /// [`Error::Parse`] when the file makes no sense or names no protocol that there is,
     /// [`Error::Setting`] when a flag does.
     pub fn protocol(&self) -> Result<&'static str, Error> {
-        let Sections { file, protocol_place, .. } = self.sections()?;
-        let Some(name) = file.protocol.as_deref() else { return Ok(Recommended::NAME) };
+        let Sections { said, protocol_place, .. } = self.sections()?;
+        let Some(name) = said.protocol.as_deref() else { return Ok(Recommended::NAME) };
         let place = protocol_place.filter(|_| self.overrides.protocol.is_none());
         let known = NAMES.iter().find(|&&known| known == name);
         known.copied().ok_or_else(|| {
@@ -366,8 +339,8 @@ impl Source {
     /// [`Error::Parse`] when the file makes no sense, [`Error::NoNode`] or [`Error::Members`] when
     /// it does not say which member the node is.
     pub fn address(&self) -> Result<Address, Error> {
-        let Sections { file, .. } = self.sections()?;
-        let node = file.node()?;
+        let Sections { file, said, .. } = self.sections()?;
+        let node = said.own()?;
         if let Some(address) = file.members.get(&MemberKey(node)) {
             return Ok(address.clone());
         }
@@ -392,9 +365,9 @@ impl Source {
     ///
     /// As [`Source::address`], and [`Error::Security`] when the security cannot be had.
     pub fn credentials(&self) -> Result<Credentials, Error> {
-        let Sections { file, .. } = self.sections()?;
-        let node = file.node()?;
-        let security = file.security.resolve(node)?;
+        let Sections { file, said, .. } = self.sections()?;
+        let node = said.own()?;
+        let security = said.security.resolve(node)?;
         Ok(security.load(&file.cluster)?.asking(node))
     }
 
@@ -404,9 +377,9 @@ impl Source {
     ///
     /// As [`Source::address`].
     pub fn http(&self) -> Result<Http, Error> {
-        let Sections { file, .. } = self.sections()?;
-        let node = file.node()?;
-        Ok(file.http.of_node(node))
+        let Sections { said, .. } = self.sections()?;
+        let node = said.own()?;
+        Ok(said.http.of_node(node))
     }
 
     /// Returns the configuration of a node that runs the protocol `C`.
@@ -415,44 +388,44 @@ impl Source {
     ///
     /// The first thing that is wrong, with the place and the remedy.
     pub fn config<C: Runnable>(&self) -> Result<(Config<C>, Log), Error> {
-        let Sections { file, timing_place, detection, mut protocols, .. } = self.sections()?;
-        if let Some(asked) = file.protocol.as_ref().filter(|&asked| asked != C::NAME) {
+        let Sections { file, preference, said, timing_place, detection, mut protocols, .. } =
+            self.sections()?;
+        if let Some(asked) = said.protocol.as_ref().filter(|&asked| asked != C::NAME) {
             return Err(Error::OtherProtocol { asked: asked.clone(), runs: C::NAME });
         }
-        let node = file.node()?;
+        let node = said.own()?;
         let default = match &file.timing {
             Some(name) => preset::<C>(name)
                 .map_err(|problem| self.wrong(Mistake::here(timing_place, problem)))?,
             None => C::Section::default(),
         };
         let section = self.section::<C>(default, protocols.remove(C::NAME))?;
-        let security = file.security.resolve(node)?;
+        let security = said.security.resolve(node)?;
         let path = |text: &String| path_of::<C>(node, text);
         let placed = |error| self.at_its_place(error);
-        let listed = |nodes: &[NodeNumber]| nodes.iter().map(|node| node.0).collect();
         let mut config = Config::<C>::assemble(
             file.cluster,
             node,
             section,
             file.members.into_iter().map(|(key, address)| (key.0, address)).collect(),
-            listed(&file.observers),
-            listed(&file.witnesses),
+            said.observers.unwrap_or_default(),
+            said.witnesses.unwrap_or_default(),
             None,
         )
         .map_err(placed)?;
-        config.listen = file.listen.or(config.listen);
-        config.directory = file.storage.directory.as_ref().map(path);
+        config.listen = said.listen.or(config.listen);
+        config.directory = said.storage.directory.as_ref().map(path);
         config.detection = detection;
         config.security = security;
-        config.http = file.http.of_node(node);
-        config.network = file.network;
+        config.http = said.http.of_node(node);
+        config.network = said.network;
         config.hooks = file.hooks;
         config.health = file.health;
         config.groups = file.groups;
-        config.preference = preference(file.priority, file.preempt_delay);
-        config.trace = file.log.trace.as_ref().map(path);
+        config.preference = preference;
+        config.trace = said.log.trace.as_ref().map(path);
         let config = config.checked().map_err(placed)?;
-        Ok((config, file.log.resolve()))
+        Ok((config, said.log.resolve()))
     }
 
     /// The section of the protocol `C`, and what counts more than it.
@@ -479,8 +452,8 @@ impl Source {
         let root = root.map_err(|error| Mistake::syntax(&self.text, &error))?;
         let span = root.span();
         let mut root = root.into_inner();
-        if let Some((key, _)) = root.get_key_value("timing")
-            && table(&root, "timing").is_ok()
+        if let Some((key, value)) = root.get_key_value("timing")
+            && value.get_ref().is_table()
         {
             let names = NAMES.join("], [");
             let problem = format!(
@@ -489,46 +462,45 @@ impl Source {
             );
             return Err(Mistake::here(key.span(), problem));
         }
-        values::check(&root, "", &[keys_of::<File>(), NAMES].concat())?;
+        // A section may stand there for a protocol that is not chosen, but not be wrong.
+        keys::check(&root)?;
         paths::of_file(&mut root, &self.folder);
-        let mut protocols = BTreeMap::new();
-        for &name in NAMES {
-            if let Some(table) = take_table(&mut root, name)? {
-                // A section may stand there for a protocol that is not chosen, but not be wrong.
-                values::check(&table, name, &keys(name))?;
-                protocols.insert(name, table);
-            }
-        }
-        let detection =
-            take_table(&mut root, "detector")?.map(values::read_detector).transpose()?;
-        table(&root, "members")?;
-        for (section, known, _) in sections() {
-            if let Some(table) = table(&root, section)? {
-                values::check(table, section, known)?;
-            }
-        }
+        let protocols = NAMES.iter().filter_map(|&name| Some((name, take_table(&mut root, name)?)));
+        let protocols = protocols.collect();
+        let detection = take_table(&mut root, "detector").map(values::read_detector).transpose()?;
         let protocol_place = root.get("protocol").map(Spanned::span);
         let flags = DeTable::parse(&self.flags);
         let mut flags = flags.map_err(|error| Mistake::syntax(&self.flags, &error))?.into_inner();
         paths::of_file(&mut flags, paths::HERE);
         count_more(flags, &mut root);
         let timing_place = root.get("timing").map(Spanned::span).unwrap_or_default();
-        let file = toml::Deserializer::from(Spanned::new(span, root));
-        let file: File = serde_path_to_error::deserialize(file).map_err(|error| {
-            let place = error.inner().span().unwrap_or_default();
-            match error.path().iter().next() {
-                Some(_) => Mistake::value(place, &error.path().to_string(), error.inner()),
-                // A key that is missing has no path of its own.
-                None => Mistake::here(place, format!("{}; {NEEDED}", error.inner().message())),
-            }
-        })?;
-        let detection = detection.unwrap_or_default();
-        Ok(Sections { file, protocol_place, timing_place, detection, protocols })
+        let root = Spanned::new(span, root);
+        Ok(Sections {
+            said: read(root.clone())?,
+            preference: read(root.clone())?,
+            file: read(root)?,
+            protocol_place,
+            timing_place,
+            detection: detection.unwrap_or_default(),
+            protocols,
+        })
     }
 
     fn wrong(&self, mistake: Mistake) -> Error {
         Error::Parse { path: self.path.clone(), problem: mistake.tell(&self.text) }
     }
+}
+
+/// Reads the keys of one type, among others.
+fn read<T: DeserializeOwned>(root: Spanned<DeTable<'_>>) -> Result<T, Mistake> {
+    serde_path_to_error::deserialize(toml::Deserializer::from(root)).map_err(|error| {
+        let place = error.inner().span().unwrap_or_default();
+        match error.path().iter().next() {
+            Some(_) => Mistake::value(place, &error.path().to_string(), error.inner()),
+            // A key that is missing has no path of its own.
+            None => Mistake::here(place, format!("{}; {NEEDED}", error.inner().message())),
+        }
+    })
 }
 
 /// The section of the protocol `C` with durations of this name.
@@ -580,25 +552,12 @@ macro_rules! registry {
             unreachable!("{name} is registered")
         }
 
-        /// Returns the keys of the section of the protocol with this name; none if there is none.
-        #[must_use]
-        pub fn keys(name: &str) -> Vec<&'static str> {
-            $(if name == <$protocol>::NAME {
+        /// Returns the keys of every protocol's section.
+        fn protocol_keys() -> Vec<(&'static str, Kind)> {
+            vec![$({
                 let mut section = <$protocol as Runnable>::Section::default();
-                return values::names(&<$protocol>::fields(&mut section));
-            })+
-            Vec::new()
-        }
-
-        /// Every key of every protocol's section, with the value that it has if nothing is said.
-        fn protocol_keys() -> Vec<(String, String)> {
-            let mut all = Vec::new();
-            $(
-                let mut section = <$protocol as Runnable>::Section::default();
-                let fields = <$protocol>::fields(&mut section);
-                all.extend(listed(<$protocol>::NAME, &fields));
-            )+
-            all
+                (<$protocol>::NAME, Kind::section(<$protocol>::fields(&mut section)))
+            }),+]
         }
     };
 }
@@ -612,15 +571,6 @@ crate::for_each_core!(registry);
 /// The first thing that is wrong, with the place and the remedy.
 pub fn load<V: Visitor>(path: &Path, overrides: Overrides, visitor: V) -> Result<V::Output, Error> {
     dispatch(&Source::read(path, overrides)?, visitor)
-}
-
-/// Returns the table with this name, if there is one.
-fn table<'t, 'd>(of: &'t DeTable<'d>, name: &str) -> Result<Option<&'t DeTable<'d>>, Mistake> {
-    let Some(value) = of.get(name) else { return Ok(None) };
-    match value.get_ref() {
-        DeValue::Table(table) => Ok(Some(table)),
-        _ => Err(Mistake::no_table(value.span(), name)),
-    }
 }
 
 /// Puts the values of flags in the place of those of a file.
@@ -637,11 +587,10 @@ fn count_more<'t>(flags: DeTable<'t>, file: &mut DeTable<'t>) {
 }
 
 /// Takes the table with this name out of another.
-fn take_table<'d>(from: &mut DeTable<'d>, name: &str) -> Result<Option<DeTable<'d>>, Mistake> {
-    table(from, name)?;
+fn take_table<'d>(from: &mut DeTable<'d>, name: &str) -> Option<DeTable<'d>> {
     match from.remove(name).map(Spanned::into_inner) {
-        Some(DeValue::Table(table)) => Ok(Some(table)),
-        _ => Ok(None),
+        Some(DeValue::Table(table)) => Some(table),
+        _ => None,
     }
 }
 

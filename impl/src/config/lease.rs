@@ -164,15 +164,10 @@ impl LeaseSection {
         let Some(store @ (StoreAddress::At(_) | StoreAddress::Own(_))) = &self.store else {
             return Ok(());
         };
-        let files = self.files.of(node);
-        for (key, file, is_private) in [
-            ("store_password_file", &files.password, true),
-            ("store_key_file", &files.key, true),
-            ("store_ca_file", &files.ca, false),
-            ("store_certificate_file", &files.certificate, false),
-            ("store_token_file", &files.token, false),
-        ] {
+        let mut files = self.files.of(node);
+        for (key, file) in files.keyed() {
             let Some(file) = file else { continue };
+            let is_private = ["store_password_file", "store_key_file"].contains(&key);
             let read = if is_private { private_file::read } else { private_file::read_public };
             readable(key, read(file))?;
         }
@@ -250,18 +245,15 @@ impl Runnable for Lease {
 
     fn fields(section: &mut LeaseSection) -> Fields<'_> {
         let LeaseSection { store, files, durations } = section;
-        vec![
-            ("store", Field::Store(store)),
-            ("store_password_file", Field::File(&mut files.password)),
-            ("store_ca_file", Field::File(&mut files.ca)),
-            ("store_certificate_file", Field::File(&mut files.certificate)),
-            ("store_key_file", Field::File(&mut files.key)),
-            ("store_token_file", Field::File(&mut files.token)),
+        let mut fields = vec![("store", Field::Store(store))];
+        fields.extend(files.keyed().map(|(key, file)| (key, Field::File(file))));
+        fields.extend([
             ("hold", Field::Time(&mut durations.hold)),
             ("keep", Field::Time(&mut durations.keep)),
             ("renew", Field::Time(&mut durations.renew)),
             ("retry", Field::Time(&mut durations.retry)),
-        ]
+        ]);
+        fields
     }
 
     fn core(id: NodeId, members: &Members, section: &LeaseSection) -> Result<Self::Config, Error> {

@@ -32,7 +32,7 @@ pub use self::fields::{Field, Fields};
 #[cfg(feature = "config-file")]
 pub use self::file::{
     LeaseStores, Levels, Log, LogFormat, LogSettings, Origin, Overrides, SecuritySettings, Source,
-    StorageSettings, Unlisted, Visitor, keys, load, reference,
+    StorageSettings, StoreFiles, Unlisted, Visitor, load, reference, schema,
 };
 pub use self::groups::GroupName;
 use self::groups::GroupNames;

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use humantime::format_duration;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::fields::section;
 use super::groups::GroupNames;
@@ -14,10 +15,20 @@ use super::{Config, Error, Runnable};
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How much a node is preferred as the leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Preference {
-    pub(super) priority: u8,
-    pub(super) preempt_delay: Duration,
+    #[serde(deserialize_with = "priority")]
+    priority: u8,
+    #[serde(with = "super::fields::time")]
+    preempt_delay: Duration,
+}
+
+fn priority<'de, D: Deserializer<'de>>(value: D) -> Result<u8, D::Error> {
+    let number = i64::deserialize(value)?;
+    let wrong =
+        |_| D::Error::custom(format!("{number} is no priority: use a number from 0 to 255"));
+    u8::try_from(number).map_err(wrong)
 }
 
 impl Default for Preference {

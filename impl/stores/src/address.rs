@@ -43,29 +43,34 @@ pub struct Files {
 }
 
 impl Files {
+    /// Returns the files with their keys in the section of the lease.
+    pub fn keyed(&mut self) -> [(&'static str, &mut Option<PathBuf>); 5] {
+        [
+            ("store_password_file", &mut self.password),
+            ("store_ca_file", &mut self.ca),
+            ("store_certificate_file", &mut self.certificate),
+            ("store_key_file", &mut self.key),
+            ("store_token_file", &mut self.token),
+        ]
+    }
+
     /// Returns the same files for one node: in each path, `{node}` is its id.
     #[must_use]
     pub fn of(&self, node: NodeId) -> Self {
-        let fill = |path: &Option<PathBuf>| {
-            let path = path.as_deref()?;
+        let mut files = self.clone();
+        for path in files.keyed().into_iter().filter_map(|(_, path)| path.as_mut()) {
             // A path that is no text has no such mark in it.
-            let filled = path.to_str().map(|text| text.replace("{node}", &node.to_string()));
-            Some(filled.map_or_else(|| path.to_owned(), PathBuf::from))
-        };
-        Self {
-            password: fill(&self.password),
-            ca: fill(&self.ca),
-            certificate: fill(&self.certificate),
-            key: fill(&self.key),
-            token: fill(&self.token),
+            if let Some(text) = path.to_str() {
+                *path = text.replace("{node}", &node.to_string()).into();
+            }
         }
+        files
     }
 
     /// Returns whether a path is another for each node.
     #[must_use]
     pub fn differ(&self) -> bool {
-        let all = [&self.password, &self.ca, &self.certificate, &self.key, &self.token];
-        all.into_iter().flatten().any(|path| path.to_string_lossy().contains("{node}"))
+        NodeId::new(1).is_some_and(|node| self.of(node) != *self)
     }
 }
 

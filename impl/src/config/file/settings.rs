@@ -46,6 +46,23 @@ section! {
 }
 
 section! {
+    /// The files that the store of the lease is shown by a process without a file.
+    pub struct StoreFiles in "lease.", "Without a file" {
+        /// The password for the store
+        store_password_file: Option<String> = "store-password-file", "FILE", hide_short_help = true;
+        /// The authorities that have signed the certificate of the store
+        store_ca_file: Option<String> = "store-ca-file", "FILE", hide_short_help = true;
+        /// The certificate to show to the store
+        store_certificate_file: Option<String> =
+            "store-certificate-file", "FILE", hide_short_help = true;
+        /// The private key of that certificate
+        store_key_file: Option<String> = "store-key-file", "FILE", hide_short_help = true;
+        /// The token to show to the store
+        store_token_file: Option<String> = "store-token-file", "FILE", hide_short_help = true;
+    }
+}
+
+section! {
     /// The settings of the log and of the trace. A setting that is not given is `None`.
     pub struct LogSettings in "log.", "Log" {
         /// How much to log: off, error, warn, info, debug or trace, and MODULE=LEVEL after a comma

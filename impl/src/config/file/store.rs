@@ -58,8 +58,7 @@ impl Source {
                 "the protocol is {protocol}, which has no store: set `protocol = \"lease\"`"
             )));
         }
-        let Sections { file, mut protocols, .. } = self.sections()?;
-        let node = file.node().ok();
+        let Sections { file, said: Overrides { node, .. }, mut protocols, .. } = self.sections()?;
         let section: LeaseSection =
             self.section::<Lease>(LeaseSection::default(), protocols.remove(Lease::NAME))?;
         if node.is_none() && section.files.differ() {

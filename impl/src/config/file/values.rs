@@ -5,15 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bellwether_stores::address::StoreAddress;
-use serde::de::value::Error as NoValue;
-use serde::de::{DeserializeOwned, Error as _, Visitor};
-use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
+use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::NodeNumber;
-use super::write::listed;
-use crate::config::fields::{self, Field, Fields, KINDS, detector_fields, kind_fields, kind_of};
+use crate::config::fields::{self, Field, Fields, KINDS, detector_fields, kind_fields};
 use crate::detector::{Detection, Settings, adaptive, fixed, phi};
 use crate::protocol::lease::Lease;
 use crate::protocol::quorum::{Preemption, Quorum};
@@ -138,55 +135,12 @@ impl Mistake {
     }
 }
 
-/// Returns the keys of a section, which are the fields of its type.
-pub(super) fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
-    struct Keys<'k>(&'k mut &'static [&'static str]);
-
-    impl<'de> Deserializer<'de> for Keys<'_> {
-        type Error = NoValue;
-
-        fn deserialize_struct<V: Visitor<'de>>(
-            self,
-            _: &'static str,
-            keys: &'static [&'static str],
-            visitor: V,
-        ) -> Result<V::Value, NoValue> {
-            *self.0 = keys;
-            self.deserialize_any(visitor)
-        }
-
-        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, NoValue> {
-            Err(NoValue::custom("only the keys are wanted"))
-        }
-
-        forward_to_deserialize_any! {
-            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
-            option unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier
-            ignored_any
-        }
-    }
-
-    let mut keys: &'static [&'static str] = &[];
-    let _ = T::deserialize(Keys(&mut keys));
-    keys
-}
-
-/// Refuses a table that has other keys than the `known` ones.
-pub(super) fn check(table: &DeTable<'_>, section: &str, known: &[&str]) -> Result<(), Mistake> {
-    let wrong = table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
-    wrong.map_or(Ok(()), |key| {
-        let problem = unknown("key", key.get_ref(), &place(section), known);
-        Err(Mistake::here(key.span(), problem))
-    })
-}
-
-/// Takes the values of the fields from a table that has no other keys.
+/// Takes the values of the fields from a table.
 pub(super) fn read(
     table: DeTable<'_>,
     section: &str,
     mut fields: Fields<'_>,
 ) -> Result<(), Mistake> {
-    check(&table, section, &names(&fields))?;
     for (key, value) in table {
         if let Some(at) = fields.iter().position(|&(known, _)| known == key.get_ref()) {
             let (name, field) = fields.swap_remove(at);
@@ -200,17 +154,14 @@ pub(super) fn read(
 
 /// Takes the value of one field from text.
 pub(super) fn set(fields: Fields<'_>, section: &str, key: &str, value: &str) -> Result<(), String> {
-    let problem = unknown("key", key, &place(section), &names(&fields));
+    let known: Vec<_> = fields.iter().map(|&(key, _)| key).collect();
+    let problem = unknown("key", key, &place(section), &known);
     let found = fields.into_iter().find(|&(known, _)| known == key);
     found.map_or(Err(problem), |(_, field)| field.parse(value))
 }
 
-/// The keys of these fields.
-pub(super) fn names(fields: &Fields<'_>) -> Vec<&'static str> {
-    fields.iter().map(|&(key, _)| key).collect()
-}
-
-fn place(section: &str) -> String {
+/// Returns where a key of this section stands, as the message about it says.
+pub(super) fn place(section: &str) -> String {
     if section.is_empty() { String::new() } else { format!(" in [{section}]") }
 }
 
@@ -257,12 +208,9 @@ pub(super) fn unknown_protocol(name: &str) -> String {
     }
 }
 
-/// The keys of `[detector]`, without those of the chosen kind's own section.
-const DETECTOR_KEYS: [&str; 3] = ["kind", "heartbeat", "start"];
-
 /// The usual settings of a kind of detector for heartbeats of this interval; `None` if there is no
 /// such kind.
-fn usual(kind: &str, heartbeat: Duration) -> Option<Settings> {
+pub(super) fn usual(kind: &str, heartbeat: Duration) -> Option<Settings> {
     Some(match kind {
         "fixed" => Settings::Fixed(fixed::Settings::for_interval(heartbeat)),
         "adaptive" => Settings::Adaptive(adaptive::Settings::for_interval(heartbeat)),
@@ -274,8 +222,6 @@ fn usual(kind: &str, heartbeat: Duration) -> Option<Settings> {
 /// Reads the section `[detector]`. The interval of the heartbeats decides the keys that are
 /// missing.
 pub(super) fn read_detector(mut table: DeTable<'_>) -> Result<Detection, Mistake> {
-    let known = [&DETECTOR_KEYS[..], &KINDS].concat();
-    check(&table, "detector", &known)?;
     let mut detection = Detection::default();
     let kind = table.remove("kind");
     let kinds: Vec<_> =
@@ -294,29 +240,12 @@ pub(super) fn read_detector(mut table: DeTable<'_>) -> Result<Detection, Mistake
         Mistake::here(place, unknown("detector", chosen, "", &KINDS))
     })?;
     for (name, section) in kinds {
-        let section_of = format!("detector.{name}");
         // The section of a kind that is not chosen may stand there; its keys must be right.
         let mut other = usual(name, detection.heartbeat);
         let settings = if name == chosen { Some(&mut detection.detector) } else { other.as_mut() };
-        let span = section.span();
-        match (settings, section.into_inner()) {
-            (Some(settings), DeValue::Table(table)) => {
-                read(table, &section_of, kind_fields(settings))?;
-            }
-            _ => return Err(Mistake::no_table(span, &section_of)),
+        if let (Some(settings), DeValue::Table(table)) = (settings, section.into_inner()) {
+            read(table, &format!("detector.{name}"), kind_fields(settings))?;
         }
     }
     Ok(detection)
-}
-
-/// Every key of `[detector]` with the value that it has if nothing is said.
-pub(super) fn detector_keys() -> Vec<(String, String)> {
-    let mut default = Detection::default();
-    let mut all = vec![("detector.kind".to_owned(), format!("\"{}\"", KINDS[0]))];
-    all.extend(listed("detector", &detector_fields(&mut default)));
-    for mut settings in KINDS.iter().filter_map(|kind| usual(kind, default.heartbeat)) {
-        let section = format!("detector.{}", kind_of(&settings));
-        all.extend(listed(&section, &kind_fields(&mut settings)));
-    }
-    all
 }
