@@ -19,7 +19,8 @@ use syn::{
 /// variants are values.
 ///
 /// The values of a field are those of its type, unless `#[rule(values = "...")]` says in words what
-/// they are. A value is called as serde calls it with `rename_all = "kebab-case"`.
+/// they are. A value is called as serde calls it with `rename_all = "kebab-case"`. A rule that only
+/// the whole group has is `#[rule(of_all)]`.
 #[proc_macro_derive(RuleDocs, attributes(rule))]
 pub fn rules(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
@@ -133,9 +134,12 @@ fn implementation(input: &DeriveInput) -> Result<proc_macro2::TokenStream> {
     match &input.data {
         Data::Struct(of) => {
             let rules = of.fields.iter().map(rule).collect::<Result<Vec<_>>>()?;
+            let rows = rules.iter().map(|(row, _)| row);
+            let own = rules.iter().filter_map(|(_, own)| own.as_ref());
             Ok(quote! {
                 impl ::bellwether_engine::protocol::RuleDocs for #name {
-                    const ROWS: &'static [::bellwether_engine::protocol::RuleRow] = &[#(#rules),*];
+                    const ROWS: &'static [::bellwether_engine::protocol::RuleRow] = &[#(#rows),*];
+                    const OWN: &'static [&'static str] = &[#(#own),*];
                 }
             })
         }
@@ -154,19 +158,21 @@ fn implementation(input: &DeriveInput) -> Result<proc_macro2::TokenStream> {
     }
 }
 
-/// One field as a row of the table.
-fn rule(field: &Field) -> Result<proc_macro2::TokenStream> {
+/// One field as a row of the table, and its name if each process may have its own value.
+fn rule(field: &Field) -> Result<(proc_macro2::TokenStream, Option<String>)> {
     let Some(name) = &field.ident else {
         return Err(Error::new(field.span(), "a rule needs a name"));
     };
     let (name, meaning, of) = (name.to_string(), meaning(&field.attrs), &field.ty);
-    let values = match words(&field.attrs)? {
+    let (words, of_all) = said(&field.attrs)?;
+    let values = match words {
         Some(words) => quote!(::bellwether_engine::protocol::ValuesRow::Other(#words)),
         None => quote!(<#of as ::bellwether_engine::protocol::RuleValues>::VALUES),
     };
-    Ok(quote! {
+    let row = quote! {
         ::bellwether_engine::protocol::RuleRow { name: #name, meaning: #meaning, values: #values }
-    })
+    };
+    Ok((row, (!of_all).then_some(name)))
 }
 
 /// One variant as a name and its meaning.
@@ -178,19 +184,22 @@ fn value(variant: &Variant) -> Result<proc_macro2::TokenStream> {
     Ok(quote!((#name, #meaning)))
 }
 
-/// What `#[rule(values = "...")]` says.
-fn words(attributes: &[Attribute]) -> Result<Option<LitStr>> {
-    let mut words = None;
+/// Reads what `#[rule(values = "...")]` says, and whether there is `#[rule(of_all)]`.
+fn said(attributes: &[Attribute]) -> Result<(Option<LitStr>, bool)> {
+    let (mut words, mut of_all) = (None, false);
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("rule")) {
         attribute.parse_nested_meta(|meta| {
-            if !meta.path.is_ident("values") {
-                return Err(meta.error("only `values = \"...\"` can be said of a rule"));
+            if meta.path.is_ident("of_all") {
+                of_all = true;
+            } else if meta.path.is_ident("values") {
+                words = Some(meta.value()?.parse()?);
+            } else {
+                return Err(meta.error("a rule is `of_all`, or has `values = \"...\"`"));
             }
-            words = Some(meta.value()?.parse()?);
             Ok(())
         })?;
     }
-    Ok(words)
+    Ok((words, of_all))
 }
 
 /// The first paragraph of the documentation, in one line, without marks and its last full stop.

@@ -95,9 +95,36 @@ pub fn canonicalize(forgets: bool, mut each: impl FnMut(&mut dyn FnMut(&mut Term
     });
 }
 
+/// Replaces each number of a state by its rank among those that are shown, where 0 keeps its name.
+///
+/// That is for the numbers that one process gives away, if they are compared for equality and for
+/// nothing else, and one is added to the largest of them alone: equal ones stay equal, different
+/// ones different, and the next one is again a number that no process knows. `each` is as that of
+/// [`canonicalize`].
+pub fn rank(mut each: impl FnMut(&mut dyn FnMut(&mut u8))) {
+    let mut used = SmallVec::<[u8; 32]>::from_elem(0, 1);
+    each(&mut |number| used.push(*number));
+    used.sort_unstable();
+    used.dedup();
+    each(&mut |number| {
+        let rank = used.binary_search(number).ok().and_then(|at| u8::try_from(at).ok());
+        *number = rank.unwrap_or(*number);
+    });
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{BEYOND, FAR, Term, canonicalize};
+    use super::{BEYOND, FAR, Term, canonicalize, rank};
+
+    #[test]
+    fn numbers_become_ranks_and_0_stays() {
+        let mut numbers = [255, 0, 5, 9, 255, 5];
+        rank(|show| numbers.iter_mut().for_each(show));
+        assert_eq!(numbers, [3, 0, 1, 2, 3, 1]);
+        let mut numbers = [4, 2];
+        rank(|show| numbers.iter_mut().for_each(show));
+        assert_eq!(numbers, [2, 1]);
+    }
 
     fn canonical<const N: usize>(forgets: bool, mut terms: [Term; N]) -> [Term; N] {
         canonicalize(forgets, |show| terms.iter_mut().for_each(show));

@@ -10,12 +10,13 @@
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
-    duration_table, event_type, state_type,
+    Belief, Effect, Id, Judge, Local, Options, Property, Protocol, View, duration_table,
+    event_type, state_type,
 };
 
 mod rules;
 
+use rules::VARIANTS;
 pub use rules::{
     Accept, Announce, Awaits, Bully, Challenged, Highest, Incumbent, Initiate, Restart, Watch,
 };
@@ -67,19 +68,20 @@ pub enum Message {
     State,
 }
 
-/// What a process waits for.
-#[event_type]
-pub enum Timer {
+timer_table! { Bully:
     /// `T_elec`: a candidate waits for an OK.
-    Election,
+    Election => fixed(&T_ELEC);
     /// `T_coord`: who had an OK waits for a COORDINATOR.
-    Coordinator,
+    Coordinator => fixed(&T_COORD).armed_if(|rules| rules.t_coord);
     /// A follower waits for a sign of its leader.
-    Watch,
+    Watch => detector(&T_DETECT);
     /// A leader's heartbeat is due ([`Watch::Announcement`]).
-    Heartbeat,
+    Heartbeat => fixed(&T_HEARTBEAT)
+        .armed_if(|rules| rules.watch == Watch::Announcement)
+        .periodic(all_are_told);
     /// Who asked who leads waits for an answer ([`Restart::CheckFirst`], [`Bully::transfer`]).
-    Answer,
+    Answer => fixed(&T_ANSWER)
+        .armed_if(|rules| rules.transfer || rules.restart == Restart::CheckFirst);
 }
 
 duration_table! {
@@ -92,32 +94,20 @@ duration_table! {
     T_HEARTBEAT: "how long a leader waits before it says again that it leads", 2;
 }
 
+const PROPERTIES: &[Property<Judge<Bully>>] = property_table! {
+    "one-coordinator" asked: "□ ∀ up i, j, both normal: leader(i) = leader(j)",
+        "processes that are in no election have the same coordinator, at every moment";
+        Always(one_coordinator);
+    "same-work" asked: "□ (nothing in flight ⇒ ∀ i: follows(i, l) ∧ leads(l) ⇒ work(i) = l)",
+        "while no message is under way, every process that follows one that leads has its state \
+         of the work";
+        Always(same_work);
+};
+
 impl Protocol for Bully {
     const NAME: &'static str = "bully";
     const SUMMARY: &'static str =
         "the highest live id leads (Garcia-Molina 1982, as the textbooks tell it)";
-    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] = &[
-        TimerRow::fixed(Timer::Election, &T_ELEC),
-        TimerRow::fixed(Timer::Coordinator, &T_COORD).armed_if(|rules| rules.t_coord),
-        TimerRow::detector(Timer::Watch, &T_DETECT),
-        TimerRow::fixed(Timer::Heartbeat, &T_HEARTBEAT)
-            .armed_if(|rules: &Self| rules.watch == Watch::Announcement)
-            .periodic(all_are_told),
-        TimerRow::fixed(Timer::Answer, &T_ANSWER)
-            .armed_if(|rules| rules.transfer || rules.restart == Restart::CheckFirst),
-    ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = property_table! {
-        "one-coordinator" asked: "□ ∀ up i, j, both normal: leader(i) = leader(j)",
-            "processes that are in no election have the same coordinator, at every moment";
-            Always(one_coordinator);
-        "same-work" asked: "□ (nothing in flight ⇒ ∀ i: follows(i, l) ∧ leads(l) ⇒ work(i) = l)",
-            "while no message is under way, every process that follows one that leads has its state \
-             of the work";
-            Always(same_work);
-    };
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
-
     const OPTIONS: Options<Self> = Options {
         own: rules::OWN,
         // A process that starts an election waits for an OK; the highest id may not need one.
@@ -125,11 +115,8 @@ impl Protocol for Bully {
         ..Options::NONE
     };
 
-    type Process = Process;
-    /// The leader that the process knew last ([`Bully::remembers`]).
-    type Stable = Option<Id>;
-    type Message = Message;
-    type Timer = Timer;
+    // On stable storage is the leader that the process knew last ([`Bully::remembers`]).
+    parts!(Process, Option<Id>, Message, Timer);
 
     /// Every process is up and follows the highest id.
     fn converged(&self, p: &mut Local<'_, Self>) {
@@ -207,22 +194,22 @@ impl Protocol for Bully {
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         match timer {
-            Timer::Election => self.no_answer_can_come(view, me),
+            Timer::Election => self.all_answered(view, me, Message::Election, &[Message::Ok]),
             Timer::Coordinator => self.no_coordinator_can_come(view, me),
             Timer::Watch => self.leader_is_silent(view, me),
             Timer::Heartbeat => {
                 !view.in_flight(|from, _, m| from == me && m == Message::Coordinator)
             }
-            Timer::Answer => self.no_process_says_who_leads(view, me),
+            Timer::Answer => {
+                let answers = [Message::Coordinator, Message::State];
+                self.all_answered(view, me, Message::WhoLeads, &answers)
+            }
         }
     }
 
     fn belief(process: &Process) -> Belief {
-        match (process.role, process.leader) {
-            (Role::Leader, _) => Belief::Leads,
-            (Role::Follower, Some(leader)) => Belief::Follows(leader),
-            _ => Belief::Undecided,
-        }
+        let follows = process.leader.filter(|_| process.role == Role::Follower);
+        Belief::of(process.role == Role::Leader, follows)
     }
 
     fn role(process: &Process) -> &'static str {
@@ -246,9 +233,7 @@ impl Bully {
         }
         p.cancel_all();
         *p.state = Process { role: Role::Candidate, leader: None, ..*p.state };
-        for id in p.higher() {
-            p.send(id, Message::Election);
-        }
+        p.send_to_each(p.higher(), Message::Election);
         p.arm(Timer::Election);
     }
 
@@ -376,10 +361,9 @@ impl Bully {
     }
 
     fn announce(&self, p: &mut Local<'_, Self>) {
-        for id in p.others() {
-            if id < p.id() || self.announce == Announce::All {
-                p.send(id, Message::Coordinator);
-            }
+        match self.announce {
+            Announce::Lower => p.send_to_each(p.lower(), Message::Coordinator),
+            Announce::All => p.send_to_others(Message::Coordinator),
         }
     }
 
@@ -451,30 +435,24 @@ impl Bully {
             view.hears(me, id) && matches!(view.process(id).role, Role::Leader | Role::Candidate)
         };
         match (self.watch, view.process(me).leader) {
-            (Watch::Answer, Some(leader)) => !(view.hears(me, leader) && view.hears(leader, me)),
-            (Watch::Answer, None) => false,
-            (Watch::Heartbeat | Watch::Announcement, Some(leader)) => !leads(leader),
-            (Watch::Heartbeat | Watch::Announcement, None) => !view.ids().any(leads),
+            (Watch::Answer, known) => known.is_some_and(|leader| !view.links(me, leader)),
+            (_, Some(leader)) => !leads(leader),
+            (_, None) => !view.ids().any(leads),
         }
     }
 
-    /// `T_elec`: every ELECTION has reached each process that is up or may recover, and no OK is on
-    /// its way.
-    fn no_answer_can_come(&self, view: &View<'_, Self>, me: Id) -> bool {
-        !view.in_flight(|from, to, m| match m {
-            Message::Election => from == me && self.may_answer(view, to),
-            Message::Ok => to == me,
-            _ => false,
-        })
-    }
-
-    /// Every "who leads?" has reached each process that is up or may recover, and no answer is on
-    /// its way.
-    fn no_process_says_who_leads(&self, view: &View<'_, Self>, me: Id) -> bool {
-        !view.in_flight(|from, to, m| match m {
-            Message::WhoLeads => from == me && self.may_answer(view, to),
-            Message::Coordinator | Message::State => to == me,
-            _ => false,
+    /// Every question of `me` has reached each process whose answer time-outs wait for, and no
+    /// answer is on its way.
+    fn all_answered(
+        &self,
+        view: &View<'_, Self>,
+        me: Id,
+        question: Message,
+        answers: &[Message],
+    ) -> bool {
+        !view.in_flight(|from, to, m| {
+            (from == me && m == question && self.may_answer(view, to))
+                || (to == me && answers.contains(&m))
         })
     }
 
@@ -489,21 +467,18 @@ impl Bully {
 
 /// A heartbeat tells no process anything new: every process that it reaches follows this one.
 fn all_are_told(rules: &Bully, view: &View<'_, Bully>, me: Id) -> bool {
-    view.ids().filter(|&id| id < me || rules.announce == Announce::All).all(|id| {
-        let hears = id != me && view.up(id) && view.hears(id, me);
-        !hears || view.process(id).leader == Some(me)
-    })
+    let told = |id: Id| id < me || (id != me && rules.announce == Announce::All);
+    view.live()
+        .filter(|&id| told(id) && view.hears(id, me))
+        .all(|id| view.process(id).leader == Some(me))
 }
 
 /// A process is normal when it leads or follows, and is in no election.
 fn one_coordinator(_: &Bully, view: &View<'_, Bully>) -> bool {
-    let normal = |id: Id| {
+    view.agree(|id| {
         let process = view.process(id);
-        let counts = matches!(process.role, Role::Leader | Role::Follower);
-        process.leader.filter(|_| counts && view.up(id))
-    };
-    let mut all = view.ids().filter_map(normal);
-    all.next().is_none_or(|first| all.all(|other| other == first))
+        process.leader.filter(|_| matches!(process.role, Role::Leader | Role::Follower))
+    })
 }
 
 /// Every follower has the state of the work of its leader, if that one leads, once all that was
@@ -516,5 +491,5 @@ fn same_work(rules: &Bully, view: &View<'_, Bully>) -> bool {
         process.role != Role::Follower || leader.is_none_or(|leader| process.work == Some(leader))
     };
     let arrived = rules.transfer && !view.in_flight(|_, _, _| true);
-    !arrived || view.ids().filter(|&id| view.up(id)).all(has)
+    !arrived || view.live().all(has)
 }

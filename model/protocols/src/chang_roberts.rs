@@ -11,7 +11,9 @@
 //! higher id pass), or the leader.
 
 use crate::ring::{self, Accept, Lap, Order, Orphans, Restart, Ring, Role, Rounds, Rules, Watch};
-use bellwether_engine::protocol::{Id, Judge, Local, Property, Variant, event_type, rule_type};
+use bellwether_engine::protocol::{
+    Id, Judge, Local, Property, TimerRow, Variant, event_type, rule_type,
+};
 
 /// The rules in which the variants of the ring of Chang and Roberts differ.
 #[rule_type]
@@ -75,12 +77,13 @@ impl Rounds for Message {
     }
 }
 
-ring::protocol!(
-    ChangRoberts,
+protocol_by! { ring: ChangRoberts,
     "chang-roberts",
-    "in a ring, the process whose own id completes the ring leads (Chang and Roberts 1979)",
-    &ring::T_LAP
-);
+    "in a ring, the process whose own id completes the ring leads (Chang and Roberts 1979)";
+    ring::Process<Message>, (), Message
+}
+
+const TIMERS: &[TimerRow<ChangRoberts>] = &ring::timers(&ring::T_LAP);
 
 impl Ring<Message> for ChangRoberts {
     fn ring(&self) -> Rules {
@@ -91,8 +94,8 @@ impl Ring<Message> for ChangRoberts {
     /// It takes part, and sends its own id round.
     fn start_election(&self, p: &mut Local<'_, Self>, reason: &'static str) {
         p.because(reason);
-        ring::take_part(self, p, Role::Candidate);
-        ring::hand_on(self, p, Message::Election(p.id()));
+        self.take_part(p, Role::Candidate);
+        self.hand_on(p, Message::Election(p.id()));
     }
 
     /// A higher id may win, and so may one's own. A lower one cannot: a process that takes part
@@ -100,7 +103,7 @@ impl Ring<Message> for ChangRoberts {
     fn may_end_election(&self, me: Id, message: &Message) -> bool {
         match *message {
             Message::Election(id) => id >= me,
-            Message::Coordinator(leader) => ring::accepts(self, me, leader),
+            Message::Coordinator(leader) => self.accepts(me, leader),
             Message::Ack(_) => false,
         }
     }
@@ -114,7 +117,7 @@ impl Ring<Message> for ChangRoberts {
     }
 
     fn announce(&self, p: &mut Local<'_, Self>, leader: Id) {
-        ring::hand_on(self, p, Message::Coordinator(leader));
+        self.hand_on(p, Message::Coordinator(leader));
     }
 }
 
@@ -127,29 +130,29 @@ impl ChangRoberts {
         let takes_part = matches!(p.state.role, Role::Candidate | Role::Waiting);
         if id > p.id() {
             p.because("gave_way");
-            ring::take_part(self, p, Role::Waiting);
-            ring::hand_on(self, p, Message::Election(id));
+            self.take_part(p, Role::Waiting);
+            self.hand_on(p, Message::Election(id));
         } else if id < p.id() {
             if !takes_part {
                 self.start_election(p, "challenged");
             }
         } else if self.home == Home::Any || p.state.role == Role::Candidate {
             p.because("came_round");
-            ring::take_for_leader(self, p, id);
-            ring::hand_on(self, p, Message::Coordinator(id));
+            self.take_for_leader(p, id);
+            self.hand_on(p, Message::Coordinator(id));
         }
     }
 
     /// An announcement comes by, and goes on unless it is one's own; the rule `accept`.
     fn on_coordinator(&self, p: &mut Local<'_, Self>, leader: Id) {
-        if !ring::accepts(self, p.id(), leader) {
-            ring::start_election_unless_candidate(self, p, "lower_claims");
+        if !self.accepts(p.id(), leader) {
+            self.start_election_unless_candidate(p, "lower_claims");
         } else if leader != p.id() {
             p.because("claimed");
-            ring::take_for_leader(self, p, leader);
-            ring::hand_on(self, p, Message::Coordinator(leader));
+            self.take_for_leader(p, leader);
+            self.hand_on(p, Message::Coordinator(leader));
         } else if self.accept == Accept::Any && p.state.role != Role::Leader {
-            ring::take_for_leader(self, p, leader);
+            self.take_for_leader(p, leader);
         }
     }
 }
@@ -158,15 +161,11 @@ const PROPERTIES: &[Property<Judge<ChangRoberts>>] = property_table! {
     use ring::laps_end();
     "announcements-end" asked: "◇□ ¬∃ announcement in flight: down(its leader)",
         "no announcement of a leader that has failed goes round for ever";
-        EventuallyAlways(|_, view| {
-            let dead = |message: Message| message.announces().is_some_and(|id| !view.up(id));
-            !view.in_flight(|_, _, message| dead(message))
-        });
+        EventuallyAlways(ring::none_announces_the_dead);
     "only-the-highest-leads" asked: "□ ∀ up i: leads(i) ⇒ i = max{j: up(j)}",
         "no process leads but the highest live id (E1 in Coulouris et al., section 15.3)";
         Always(|_, view| {
-            let mut live = view.ids().rev().filter(|&id| view.up(id)).skip(1);
-            live.all(|id| view.process(id).role != Role::Leader)
+            view.live().rev().skip(1).all(|id| view.process(id).role != Role::Leader)
         });
 };
 

@@ -133,6 +133,15 @@ impl Record {
         matches!(self, Record::Committed | Record::Aborted)
     }
 
+    /// The message that tells it.
+    fn message(self) -> Message {
+        match self {
+            Record::Committed => Message::Commit,
+            Record::Aborted => Message::Abort,
+            undecided => Message::State(undecided),
+        }
+    }
+
     /// Whether a participant with this record waits for the word of a coordinator.
     #[must_use]
     pub fn waits(self) -> bool {
@@ -283,68 +292,6 @@ pub(super) trait Commit:
     fn commit(&self) -> Rules;
 }
 
-/// Makes a protocol of a type whose rules are those of such a commit.
-macro_rules! protocol {
-    ($rules:ident, $name:literal, $summary:literal) => {
-        const _: () = {
-            use bellwether_engine::protocol::{
-                Belief, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant,
-                View,
-            };
-
-            impl Protocol for $rules {
-                const NAME: &'static str = $name;
-                const SUMMARY: &'static str = $summary;
-                const VARIANTS: &'static [Variant<Self>] = VARIANTS;
-                const TIMERS: &'static [TimerRow<Self>] = &commit::timers();
-                const PROPERTIES: &'static [Property<Judge<Self>>] = &commit::properties();
-                const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
-
-                const OPTIONS: Options<Self> = commit::options();
-
-                type Process = commit::Process;
-                type Stable = commit::Record;
-                type Message = commit::Message;
-                type Timer = commit::Timer;
-
-                fn converged(&self, p: &mut Local<'_, Self>) {
-                    commit::converged(self, p);
-                }
-
-                fn recover(&self, p: &mut Local<'_, Self>) {
-                    commit::recover(self, p);
-                }
-
-                fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: commit::Message) {
-                    commit::receive(self, p, from, message);
-                }
-
-                fn expire(&self, p: &mut Local<'_, Self>, timer: commit::Timer) {
-                    commit::expire(self, p, timer);
-                }
-
-                fn may_time_out(
-                    &self,
-                    view: &View<'_, Self>,
-                    me: Id,
-                    timer: commit::Timer,
-                ) -> bool {
-                    commit::may_time_out(view, me, timer)
-                }
-
-                fn belief(process: &commit::Process) -> Belief {
-                    commit::belief(process)
-                }
-
-                fn role(process: &commit::Process) -> &'static str {
-                    commit::role(process)
-                }
-            }
-        };
-    };
-}
-pub(super) use protocol;
-
 /// The timers, a row for each.
 pub(super) const fn timers<P: Commit>() -> [TimerRow<P>; 8] {
     [
@@ -369,7 +316,9 @@ pub(super) const fn options<P: Commit>() -> Options<P> {
     options.fits = fits::<P>;
     // A coordinator keeps what each process has reported.
     options.most = MAX_SEARCHED;
-    options.begins_election = begins_election::<P>;
+    // An election starts as one of the bully does.
+    options.begins_election =
+        |_, _, effects| effects.contains(&Effect::Arm(Timer::Election(bully::Timer::Election)));
     options
 }
 
@@ -383,11 +332,6 @@ fn fits<P: Commit>(rules: &P, nodes: usize) -> Result<(), Misfit> {
             instead: format!("it is an id from 1 to {nodes}, or null"),
         }),
     }
-}
-
-/// An election starts as one of the bully does.
-fn begins_election<P: Commit>(_: &Process, _: &Process, effects: &[Effect<P>]) -> bool {
-    effects.contains(&Effect::Arm(Timer::Election(bully::Timer::Election)))
 }
 
 /// Every process is up, has an empty log, and follows the highest id.
@@ -459,9 +403,7 @@ fn say<P: Commit>(p: &mut Local<'_, P>, to: Ids, message: Message) {
 
 fn send_all<P: Commit>(p: &mut Local<'_, P>) {
     if let Some(Outgoing { message, to }) = p.state.outgoing.take() {
-        for id in to.iter() {
-            p.send(id, message);
-        }
+        p.send_to_each(to.iter(), message);
     }
     p.cancel(Timer::Send);
 }
@@ -497,8 +439,8 @@ fn write<P: Commit>(rules: &P, p: &mut Local<'_, P>, record: Record) {
     }
 }
 
-fn others<P: Commit>(p: &Local<'_, P>) -> Ids {
-    p.others().collect()
+fn say_to_others<P: Commit>(p: &mut Local<'_, P>, message: Message) {
+    say(p, p.others().collect(), message);
 }
 
 /// What the election has made the process believe.
@@ -529,7 +471,7 @@ fn record<P: Commit>(view: &View<'_, P>, id: Id) -> Record {
 }
 
 /// Whether what `timer` of `me` waits for can no longer come.
-pub(super) fn may_time_out<P: Commit>(view: &View<'_, P>, me: Id, timer: Timer) -> bool {
+pub(super) fn may_time_out<P: Commit>(_: &P, view: &View<'_, P>, me: Id, timer: Timer) -> bool {
     match timer {
         Timer::Election(timer) => election::may_time_out(view, me, timer),
         // They only pace.
@@ -543,12 +485,11 @@ pub(super) fn may_time_out<P: Commit>(view: &View<'_, P>, me: Id, timer: Timer) 
 /// Whether a message that `wanted` is in flight, or is yet to be sent to a process that hears it.
 fn under_way<P: Commit>(view: &View<'_, P>, wanted: impl Fn(Id, Id, Message) -> bool) -> bool {
     let outgoing = |from: Id| {
-        let outgoing = view.process(from).outgoing.filter(|_| view.up(from));
-        outgoing.is_some_and(|outgoing| {
-            outgoing.to.iter().any(|to| view.hears(to, from) && wanted(from, to, outgoing.message))
+        view.process(from).outgoing.is_some_and(|Outgoing { message, to }| {
+            to.iter().any(|to| view.hears(to, from) && wanted(from, to, message))
         })
     };
-    view.in_flight(&wanted) || view.ids().any(outgoing)
+    view.in_flight(&wanted) || view.live().any(outgoing)
 }
 
 /// Every question of the coordinator has reached each process that is up or may recover, and no
@@ -565,18 +506,21 @@ fn no_answer_can_come<P: Commit>(view: &View<'_, P>, me: Id) -> bool {
     })
 }
 
+/// Nothing but the election's messages is under way between the two.
+fn is_quiet_between<P: Commit>(view: &View<'_, P>, a: Id, b: Id) -> bool {
+    !under_way(view, |from, to, message| {
+        [(a, b), (b, a)].contains(&(from, to)) && !matches!(message, Message::Election(_))
+    })
+}
+
 /// The coordinator that `me` follows hears it, says nothing by itself, and knows the decision or
 /// has yet to hear what `me` would say.
 fn a_question_would_help<P: Commit>(view: &View<'_, P>, me: Id) -> bool {
     let Belief::Follows(leader) = belief(view.process(me)) else { return false };
-    let between = |from, to, message: Message| {
-        let pair = (from, to) == (me, leader) || (from, to) == (leader, me);
-        pair && !matches!(message, Message::Election(_))
-    };
     let process = view.process(leader);
     let news = record(view, leader).is_decided()
         || process.duty == Duty::Blocked && process.reports.of(me) != Some(record(view, me));
-    view.links(me, leader) && news && !under_way(view, between)
+    view.links(me, leader) && news && is_quiet_between(view, me, leader)
 }
 
 /// A process that answers a poll of the blocked coordinator `me` hears it, and its record is not
@@ -584,12 +528,9 @@ fn a_question_would_help<P: Commit>(view: &View<'_, P>, me: Id) -> bool {
 fn a_poll_would_help<P: Commit>(view: &View<'_, P>, me: Id) -> bool {
     let reports = view.process(me).reports;
     let would_tell = |id: Id| {
-        let between = |from, to, message: Message| {
-            let pair = (from, to) == (me, id) || (from, to) == (id, me);
-            pair && !matches!(message, Message::Election(_))
-        };
         let answers = view.links(me, id) && view.process(id).duty == Duty::None;
-        answers && reports.of(id) != Some(record(view, id)) && !under_way(view, between)
+        let news = reports.of(id) != Some(record(view, id));
+        answers && news && is_quiet_between(view, me, id)
     };
     view.ids().any(|id| id != me && would_tell(id))
 }
@@ -608,7 +549,9 @@ pub(super) const fn properties<P: Commit>() -> [Property<Judge<P>>; 6] {
     let all: &[Property<Judge<P>>; 6] = property_table! {
         "atomicity": "□ ¬∃ i, j: committed(i) ∧ aborted(j)",
             "no process commits what another aborts, whether they are up or down",
-            if "a process has decided" => |_, view| decided(view);
+            if "a process has decided" => |_, view| {
+                view.ids().any(|id| record(view, id).is_decided())
+            };
             Always(|_, view| !(has(view, Record::Committed) && has(view, Record::Aborted)));
         "unanimity": "□ ∀ committed(i): every process has voted YES",
             "no process commits unless every process has voted to";
@@ -631,9 +574,9 @@ pub(super) const fn properties<P: Commit>() -> [Property<Judge<P>>; 6] {
                 let first = view.ids().last();
                 let decided = |id| {
                     let leads = belief(view.process(id)) == Belief::Leads;
-                    view.up(id) && leads && record(view, id).is_decided()
+                    leads && record(view, id).is_decided()
                 };
-                first.is_some_and(|id| record(view, id).waits()) && view.ids().any(decided)
+                first.is_some_and(|id| record(view, id).waits()) && view.live().any(decided)
             });
         "commits" asked: "◇ ∀ i: committed(i)",
             "at some moment every process has committed; ask it without faults";
@@ -646,18 +589,14 @@ fn has<P: Commit>(view: &View<'_, P>, wanted: Record) -> bool {
     view.ids().any(|id| record(view, id) == wanted)
 }
 
-fn decided<P: Commit>(view: &View<'_, P>) -> bool {
-    view.ids().any(|id| record(view, id).is_decided())
-}
-
 /// Whether a live process knows the decision.
 fn known<P: Commit>(view: &View<'_, P>) -> bool {
-    view.ids().any(|id| view.up(id) && record(view, id).is_decided())
+    view.live().any(|id| record(view, id).is_decided())
 }
 
 /// Whether no live process that has voted YES waits for the decision.
 fn none_waits<P: Commit>(view: &View<'_, P>) -> bool {
-    view.ids().all(|id| !view.up(id) || !record(view, id).waits())
+    view.live().all(|id| !record(view, id).waits())
 }
 
 /// Whether every process has voted, and none refuses: a vote is a record.

@@ -17,14 +17,16 @@
 //! says how it does not.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Everything, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
-    Variant, View, WithinBounds, duration_table, event_type, state_type,
+    Belief, Effect, Everything, Id, Ids, Judge, Local, Options, Property, Protocol, View,
+    WithinBounds, duration_table, event_type, state_type,
 };
+use bellwether_engine::terms;
 
 mod procedures;
 mod rules;
 
 use procedures::how;
+use rules::VARIANTS;
 pub use rules::{Answered, Check, GarciaMolina, Halt, Recovery, Unfinished};
 
 /// The state of one process: the paper's S(i), and where its own procedure stands.
@@ -71,12 +73,6 @@ pub enum Coordinator {
 }
 
 impl Coordinator {
-    /// `it`, as process `me` sees it.
-    #[must_use]
-    pub fn seen_by(me: Id, it: Id) -> Coordinator {
-        if it == me { Coordinator::Myself } else { Coordinator::Other(it) }
-    }
-
     /// The coordinator's id, if it is that of process `me`.
     #[must_use]
     pub fn of(self, me: Id) -> Option<Id> {
@@ -111,10 +107,13 @@ pub enum Step {
 }
 
 impl Step {
-    /// Whether the process is halting others.
-    #[must_use]
-    pub fn halts(self) -> bool {
-        matches!(self, Step::Halting(_))
+    /// The process whose answer is awaited.
+    fn called(self) -> Option<Id> {
+        match self {
+            Step::Idle | Step::Recovering => None,
+            Step::Probing(it) | Step::Asking(it) | Step::Halting(it) => Some(it),
+            Step::Announcing(it) | Step::HandingOut(it) | Step::Checking(it) => Some(it),
+        }
     }
 }
 
@@ -181,21 +180,21 @@ impl Message {
     }
 }
 
-/// What a process waits for.
-#[event_type]
-pub enum Timer {
+timer_table! { GarciaMolina:
     /// `T`: who called waits for the answer.
-    Answer,
+    Answer => fixed(&T_CALL);
     /// A process that recovered waits until no answer can come to what it called before
     /// ([`Recovery::Quiet`]).
-    Recovery,
+    Recovery => fixed(&T_CALL).armed_if(|rules| rules.recovery == Recovery::Quiet);
     /// Timeout: a process has heard nothing of its coordinator for long.
-    Silence,
+    Silence => detector(&T_SILENCE);
     /// Timeout: a process that has no coordinator, or has left the election to a higher one, has
     /// not been called for long.
-    Election,
+    Election => fixed(&T_ELECTION);
     /// Check: the coordinator asks the others how they are.
-    Check,
+    Check => fixed(&T_CHECK)
+        .armed_if(|rules| rules.check != Check::Never)
+        .periodic(all_are_well);
 }
 
 duration_table! {
@@ -210,31 +209,18 @@ impl Protocol for GarciaMolina {
     const NAME: &'static str = "garcia-molina";
     const SUMMARY: &'static str =
         "the highest live id leads: the bully algorithm of 1982, with its calls and states";
-    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] = &[
-        TimerRow::fixed(Timer::Answer, &T_CALL),
-        TimerRow::fixed(Timer::Recovery, &T_CALL)
-            .armed_if(|rules| rules.recovery == Recovery::Quiet),
-        TimerRow::detector(Timer::Silence, &T_SILENCE),
-        TimerRow::fixed(Timer::Election, &T_ELECTION),
-        TimerRow::fixed(Timer::Check, &T_CHECK)
-            .armed_if(|rules: &Self| rules.check != Check::Never)
-            .periodic(all_are_well),
-    ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
-
     const OPTIONS: Options<Self> = Options {
         canonicalize: Some(canonicalize),
-        within_bounds: Some(WITHIN),
+        // Numbers begin with 1 and come round to 0, so that 0 is the first that is given again.
+        within_bounds: Some(WithinBounds {
+            at_most: "7 tasks of a process told apart",
+            within: |_, process, _| process.task.is_none_or(|task| task.number != 0),
+        }),
         begins_election,
         ..Options::NONE
     };
 
-    type Process = Process;
-    type Stable = Tasks;
-    type Message = Message;
-    type Timer = Timer;
+    parts!(Process, Tasks, Message, Timer);
 
     /// Every process is normal under the highest id, which has handed out its first task.
     fn converged(&self, p: &mut Local<'_, Self>) {
@@ -245,7 +231,10 @@ impl Protocol for GarciaMolina {
         }
         *p.state = Process {
             status: Status::Normal,
-            coordinator: Coordinator::seen_by(p.id(), highest),
+            coordinator: match p.is_highest() {
+                true => Coordinator::Myself,
+                false => Coordinator::Other(highest),
+            },
             halter: Some(highest),
             task: Some(Task { by: highest, number: first.0 }),
             up: if p.is_highest() { p.lower().collect() } else { Ids::NONE },
@@ -290,8 +279,11 @@ impl Protocol for GarciaMolina {
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         match timer {
-            Timer::Answer => called(view, me).is_none_or(|it| !answer_can_come(view, me, it)),
-            Timer::Recovery => is_quiet(view, me),
+            Timer::Answer => {
+                let called = view.process(me).step.called();
+                called.is_none() || !awaits_answer(view, me, called)
+            }
+            Timer::Recovery => !awaits_answer(view, me, None),
             Timer::Silence => coordinator_is_gone(view, me),
             Timer::Election => nobody_will_call(self, view, me),
             Timer::Check => true,
@@ -309,7 +301,7 @@ impl Protocol for GarciaMolina {
     fn role(process: &Process) -> &'static str {
         match (process.status, process.coordinator) {
             (Status::Down, _) => "starting",
-            (Status::Election, _) if process.step.halts() => "candidate",
+            (Status::Election, _) if matches!(process.step, Step::Halting(_)) => "candidate",
             (Status::Election, _) => "halted",
             (Status::Reorganization, _) => "reorganizing",
             (Status::Normal, Coordinator::Myself) => "leader",
@@ -322,49 +314,24 @@ impl Protocol for GarciaMolina {
 fn begins_election(before: &Process, after: &Process, _: &[Effect<GarciaMolina>]) -> bool {
     let asks = |step| matches!(step, Step::Asking(_));
     let halts = |step| matches!(step, Step::Halting(_));
-    match after.step {
-        step if asks(step) => !asks(before.step),
-        step if halts(step) => !asks(before.step) && !halts(before.step),
-        _ => false,
-    }
+    (asks(after.step) || halts(after.step) && !halts(before.step)) && !asks(before.step)
 }
 
 type Seen<'a, 'b> = &'a View<'b, GarciaMolina>;
 
 /// A check tells the coordinator nothing new if all processes that it reaches are well.
 fn all_are_well(rules: &GarciaMolina, view: Seen, me: Id) -> bool {
-    let mut reached = view.ids().filter(|&id| id != me && reach_each_other(view, id, me));
+    let mut reached = view.ids().filter(|&id| id != me && view.links(id, me));
     reached.all(|id| rules.is_well(me, view.process(me), how(view.process(id))))
 }
 
-fn called(view: Seen, me: Id) -> Option<Id> {
-    match view.process(me).step {
-        Step::Probing(it)
-        | Step::Asking(it)
-        | Step::Halting(it)
-        | Step::Announcing(it)
-        | Step::HandingOut(it)
-        | Step::Checking(it) => Some(it),
-        Step::Idle | Step::Recovering => None,
-    }
-}
-
-/// `T`: the call has arrived, or found its receiver down, and no answer is on its way. A call that
-/// is still on its way to a process that is down may yet find it up again.
-fn answer_can_come(view: Seen, me: Id, it: Id) -> bool {
-    view.in_flight(|from, to, message| match message.is_call() {
-        true => from == me && to == it,
-        false => from == it && to == me,
+/// A call of the process, or the answer to it, is on its way: to or from `it`, or any that it has
+/// ever called. A call that is still on its way to a process that is down may yet find it up again.
+fn awaits_answer(view: Seen, me: Id, it: Option<Id>) -> bool {
+    view.in_flight(|from, to, message| {
+        let (caller, called) = if message.is_call() { (from, to) } else { (to, from) };
+        caller == me && it.is_none_or(|it| it == called)
     })
-}
-
-/// Nothing that the process has ever called is still to be answered.
-fn is_quiet(view: Seen, me: Id) -> bool {
-    !view.in_flight(|from, to, message| if message.is_call() { from == me } else { to == me })
-}
-
-fn reach_each_other(view: Seen, a: Id, b: Id) -> bool {
-    view.hears(a, b) && view.hears(b, a)
 }
 
 /// The coordinator cannot be reached, and nothing of it is on its way. Any time-out of a process
@@ -372,9 +339,9 @@ fn reach_each_other(view: Seen, a: Id, b: Id) -> bool {
 fn coordinator_is_gone(view: Seen, me: Id) -> bool {
     match view.process(me).coordinator {
         Coordinator::Other(it) => {
-            !reach_each_other(view, me, it)
+            !view.links(me, it)
                 && !view.in_flight(|from, to, _| from == it && to == me)
-                && is_quiet(view, me)
+                && !awaits_answer(view, me, None)
         }
         Coordinator::Unknown | Coordinator::Myself => true,
     }
@@ -386,27 +353,19 @@ fn nobody_will_call(rules: &GarciaMolina, view: Seen, me: Id) -> bool {
     let of_an_election =
         |message| matches!(message, Message::Halt | Message::NewCoordinator | Message::Ready(_));
     !view.in_flight(|from, to, message| to == me && from > me && of_an_election(message))
-        && is_quiet(view, me)
-        && !view
-            .ids()
-            .any(|id| id > me && reach_each_other(view, me, id) && acts(rules, view, id, me))
+        && !awaits_answer(view, me, None)
+        && !view.ids().any(|id| id > me && view.links(me, id) && acts(rules, view, id, me))
 }
 
 /// Whether process `id` is holding an election or will, for the sake of `me` or of itself. If it
 /// waits for an election itself, a still higher one acts, or its own wait may time out.
 fn acts(rules: &GarciaMolina, view: Seen, id: Id, me: Id) -> bool {
-    let process = view.process(id);
-    match process.step {
-        Step::Recovering
-        | Step::Probing(_)
-        | Step::Asking(_)
-        | Step::Halting(_)
-        | Step::Announcing(_)
-        | Step::HandingOut(_) => true,
+    match view.process(id).step {
         Step::Checking(_) => checks(rules, view, id, me),
         Step::Idle if view.armed(id, Timer::Check) => checks(rules, view, id, me),
         Step::Idle if view.armed(id, Timer::Silence) => coordinator_is_gone(view, id),
         Step::Idle => view.armed(id, Timer::Election),
+        _ => true,
     }
 }
 
@@ -416,51 +375,25 @@ fn checks(rules: &GarciaMolina, view: Seen, id: Id, me: Id) -> bool {
     rules.check != Check::Never && !well
 }
 
-/// Numbers begin with 1 and come round to 0, so that 0 is the first that is given again.
-const WITHIN: WithinBounds<GarciaMolina> = WithinBounds {
-    at_most: "7 tasks of a process told apart",
-    within: |_, process, _| process.task.is_none_or(|task| task.number != 0),
-};
-
 /// Replaces the number of each task by its rank among those that a process or a message still has.
 ///
 /// Of two tasks a process asks whether they are the same, and a coordinator adds one to the number
 /// of its last, which is the largest of its numbers.
-fn canonicalize(_: &GarciaMolina, mut all: Everything<'_, GarciaMolina>) {
-    for coordinator in Id::all(all.processes.len()) {
-        let mut known = [false; Tasks::TOLD_APART as usize];
-        each_number(&mut all, coordinator, |number| known[usize::from(*number)] = true);
-        let mut ranks = [0; Tasks::TOLD_APART as usize];
-        for number in 1..known.len() {
-            ranks[number] = ranks[number - 1] + u8::from(known[number]);
-        }
-        each_number(&mut all, coordinator, |number| *number = ranks[usize::from(*number)]);
-    }
-}
-
-/// The numbers of this coordinator's tasks.
-fn each_number(
-    all: &mut Everything<'_, GarciaMolina>,
-    coordinator: Id,
-    mut call: impl FnMut(&mut u8),
-) {
-    call(&mut all.stable[coordinator.index()].0);
-    let mut of_it = |task: &mut Task| {
-        if task.by == coordinator {
-            call(&mut task.number);
-        }
-    };
-    all.processes.iter_mut().filter_map(|process| process.task.as_mut()).for_each(&mut of_it);
-    for envelope in &mut *all.messages {
-        match &mut envelope.message {
-            Message::Normal(Some(task)) => of_it(task),
-            Message::Ready(number) => {
-                let mut task = Task { by: envelope.from, number: *number };
-                of_it(&mut task);
-                *number = task.number;
+fn canonicalize(_: &GarciaMolina, all: Everything<'_, GarciaMolina>) {
+    let Everything { processes, stable, messages, .. } = all;
+    for coordinator in Id::all(processes.len()) {
+        terms::rank(|show| {
+            show(&mut stable[coordinator.index()].0);
+            let tasks = processes.iter_mut().filter_map(|process| process.task.as_mut());
+            tasks.filter(|task| task.by == coordinator).for_each(|task| show(&mut task.number));
+            for envelope in &mut *messages {
+                match &mut envelope.message {
+                    Message::Normal(Some(task)) if task.by == coordinator => show(&mut task.number),
+                    Message::Ready(number) if envelope.from == coordinator => show(number),
+                    _ => {}
+                }
             }
-            _ => {}
-        }
+        });
     }
 }
 
@@ -480,19 +413,8 @@ const PROPERTIES: &[Property<Judge<GarciaMolina>>] = property_table! {
         EventuallyAlways(one_task);
 };
 
-fn live<'a>(view: &View<'a, GarciaMolina>) -> impl Iterator<Item = Id> + use<'a> {
-    let view = *view;
-    view.ids().filter(move |&id| view.up(id))
-}
-
-/// Whether all that `of` gives for the live processes, where it gives something, is the same.
-fn same<T: PartialEq>(view: &View<'_, GarciaMolina>, of: impl Fn(Id) -> Option<T>) -> bool {
-    let mut all = live(view).filter_map(of);
-    all.next().is_none_or(|first| all.all(|other| other == first))
-}
-
 fn one_coordinator(_: &GarciaMolina, view: &View<'_, GarciaMolina>) -> bool {
-    same(view, |id| {
+    view.agree(|id| {
         let process = view.process(id);
         let counts = matches!(process.status, Status::Reorganization | Status::Normal);
         counts.then(|| process.coordinator.of(id))
@@ -500,7 +422,7 @@ fn one_coordinator(_: &GarciaMolina, view: &View<'_, GarciaMolina>) -> bool {
 }
 
 fn one_task(_: &GarciaMolina, view: &View<'_, GarciaMolina>) -> bool {
-    same(view, |id| {
+    view.agree(|id| {
         let process = view.process(id);
         (process.status == Status::Normal).then_some(process.task)
     })
@@ -508,10 +430,10 @@ fn one_task(_: &GarciaMolina, view: &View<'_, GarciaMolina>) -> bool {
 
 fn all_normal(_: &GarciaMolina, view: &View<'_, GarciaMolina>) -> bool {
     let under = |leader: Id| {
-        live(view).all(|id| {
+        view.live().all(|id| {
             let process = view.process(id);
             process.status == Status::Normal && process.coordinator.of(id) == Some(leader)
         })
     };
-    live(view).next().is_none() || live(view).any(under)
+    view.live().next().is_none() || view.live().any(under)
 }

@@ -28,14 +28,15 @@
 //! members are known or it has accepted, and the task is being handed out).
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
-    Variant, View, WithinBounds, duration_table, event_type, rule_type, state_type,
+    Belief, Effect, Elects, Id, Ids, Local, Options, Protocol, Variant, View, WithinBounds,
+    duration_table, event_type, rule_type, state_type,
 };
 
 mod group;
 mod properties;
 
 pub use group::Group;
+use properties::PROPERTIES;
 
 /// The rules in which the variants of the invitation algorithm differ.
 #[rule_type]
@@ -165,23 +166,21 @@ impl Message {
     }
 }
 
-/// What a process waits for.
-#[event_type]
-pub enum Timer {
+timer_table! { Invitation:
     /// A coordinator's next look for others is due.
-    Check,
+    Check => fixed(&T_CHECK).periodic(no_other_is_found);
     /// Who asked for coordinators waits for the answers.
-    Answers,
+    Answers => fixed(&T_ANSWER);
     /// Who found a higher coordinator leaves it time to merge.
-    Delay,
+    Delay => fixed(&T_DELAY).armed_if(|rules| rules.priority == Priority::Delay);
     /// Who invited others waits for acceptances.
-    Accepts,
+    Accepts => fixed(&T_ACCEPT);
     /// Who handed out the task waits for the acknowledgements.
-    Ready,
+    Ready => fixed(&T_ANSWER).armed_if(|rules| rules.acknowledge);
     /// A member listens for a sign of its coordinator.
-    Watch,
+    Watch => detector(&T_DETECT);
     /// Who asked its coordinator whether it is there waits for the answer.
-    There,
+    There => fixed(&T_ANSWER);
 }
 
 impl Process {
@@ -189,6 +188,11 @@ impl Process {
     #[must_use]
     pub fn leads(&self) -> bool {
         self.state == State::Normal && self.coordinator == Some(Coordinator::Itself)
+    }
+
+    /// Whether its group is formed, or about to be at work.
+    fn is_settled(&self) -> bool {
+        matches!(self.state, State::Reorganization | State::Normal)
     }
 
     /// Who coordinates its group, if its own id is `me`.
@@ -220,19 +224,6 @@ impl Protocol for Invitation {
     const NAME: &'static str = "invitation";
     const SUMMARY: &'static str =
         "groups that find each other merge into one (Garcia-Molina 1982, invitation algorithm)";
-    const VARIANTS: &'static [Variant<Self>] = VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] = &[
-        TimerRow::fixed(Timer::Check, &T_CHECK).periodic(no_other_is_found),
-        TimerRow::fixed(Timer::Answers, &T_ANSWER),
-        TimerRow::fixed(Timer::Delay, &T_DELAY).armed_if(|rules| rules.priority == Priority::Delay),
-        TimerRow::fixed(Timer::Accepts, &T_ACCEPT),
-        TimerRow::fixed(Timer::Ready, &T_ANSWER).armed_if(|rules| rules.acknowledge),
-        TimerRow::detector(Timer::Watch, &T_DETECT),
-        TimerRow::fixed(Timer::There, &T_ANSWER),
-    ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
-
     const OPTIONS: Options<Self> = Options {
         // The process that formed a group coordinates it.
         elects: |_| Elects::Any,
@@ -250,10 +241,7 @@ impl Protocol for Invitation {
         ..Options::NONE
     };
 
-    type Process = Process;
-    type Stable = Stable;
-    type Message = Message;
-    type Timer = Timer;
+    parts!(Process, Stable, Message, Timer);
 
     /// Every process is up. Each was alone at first; then the highest id found all others.
     fn converged(&self, p: &mut Local<'_, Self>) {
@@ -314,21 +302,21 @@ impl Protocol for Invitation {
             Timer::Check => {
                 !view.in_flight(|from, _, m| from == me && m == Message::AreYouCoordinator)
             }
-            Timer::Answers => answered(view, me, |m| match m {
-                Message::AreYouCoordinator => Call::Question,
-                Message::Coordinator => Call::Answer,
-                _ => Call::Other,
-            }),
-            Timer::Ready => answered(view, me, |m| match m {
-                Message::Ready { .. } => Call::Question,
-                Message::Done(_) => Call::Answer,
-                _ => Call::Other,
-            }),
-            Timer::There => answered(view, me, |m| match m {
-                Message::AreYouThere(_) => Call::Question,
-                Message::Here(_) => Call::Answer,
-                _ => Call::Other,
-            }),
+            Timer::Answers => view.all_answered(
+                me,
+                |m| m == Message::AreYouCoordinator,
+                |m| m == Message::Coordinator,
+            ),
+            Timer::Ready => view.all_answered(
+                me,
+                |m| matches!(m, Message::Ready { .. }),
+                |m| matches!(m, Message::Done(_)),
+            ),
+            Timer::There => view.all_answered(
+                me,
+                |m| matches!(m, Message::AreYouThere(_)),
+                |m| matches!(m, Message::Here(_)),
+            ),
             Timer::Accepts => all_have_accepted(view, me),
             Timer::Delay => no_higher_one_will_merge(view, me),
             Timer::Watch => coordinator_is_silent(view, me),
@@ -397,9 +385,7 @@ impl Invitation {
         let group = self.form_group(p);
         p.because("found");
         p.state.state = State::Election;
-        for id in invited.iter() {
-            p.send(id, Message::Invitation(group));
-        }
+        p.send_to_each(invited.iter(), Message::Invitation(group));
         p.arm(Timer::Accepts);
     }
 
@@ -408,9 +394,7 @@ impl Invitation {
     fn on_accepts(&self, p: &mut Local<'_, Self>) {
         let Some(group) = p.state.group else { return };
         let (members, task) = (p.state.members, p.state.members.with(p.id()));
-        for id in members.iter() {
-            p.send(id, Message::Ready { group, task });
-        }
+        p.send_to_each(members.iter(), Message::Ready { group, task });
         p.state.task = task;
         p.because("group_formed");
         if self.acknowledge && !members.is_empty() {
@@ -491,9 +475,8 @@ fn on_invitation(p: &mut Local<'_, Invitation>, group: Group) {
     }
     p.because("invited");
     // Who invites may still count among the members: it left them without a word.
-    for id in p.state.members.without(group.coordinator).iter() {
-        p.send(id, Message::Invitation(group));
-    }
+    let members = p.state.members.without(group.coordinator);
+    p.send_to_each(members.iter(), Message::Invitation(group));
     p.cancel_all();
     *p.state = Process {
         state: State::Reorganization,
@@ -565,22 +548,6 @@ fn on_here(p: &mut Local<'_, Invitation>, group: Group) {
 fn no_other_is_found(rules: &Invitation, view: &View<'_, Invitation>, me: Id) -> bool {
     let found = |id| view.links(me, id) && view.process(id).leads() && rules.admits(id, me);
     !view.ids().any(|id| id != me && found(id))
-}
-
-enum Call {
-    Question,
-    Answer,
-    Other,
-}
-
-/// Every question of `me` has reached each process that is up or may recover, and no answer is on
-/// its way.
-fn answered(view: &View<'_, Invitation>, me: Id, call: impl Fn(Message) -> Call) -> bool {
-    !view.in_flight(|from, to, m| match call(m) {
-        Call::Question => from == me && view.may_answer(to),
-        Call::Answer => to == me,
-        Call::Other => false,
-    })
 }
 
 /// Every invitation to this group, also those passed on, has reached each process that is up or may

@@ -14,8 +14,8 @@
 //! the store can do: a variant for each of the stores that people run says what its manual says.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Request, Rule, Services,
-    TimerRow, Variant, View, duration_table, event_type, state_type,
+    Belief, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Request, Services, View,
+    duration_table, event_type, state_type,
 };
 
 mod client;
@@ -23,6 +23,7 @@ mod rules;
 mod store;
 mod tokens;
 
+use rules::VARIANTS;
 pub use rules::{Acquire, Answers, Claims, Compares, Count, Doubt, Expiry, Fence, Forgetful};
 pub use rules::{Grants, Lease, Mistake, Reads, Release, Renewal, StoreFault, Term};
 pub use store::{Accepted, Copied, Seen};
@@ -124,37 +125,6 @@ pub enum Message {
     Record(Number, Id, Version),
 }
 
-/// What a process waits for.
-#[event_type]
-pub enum Timer {
-    /// A client has asked for the lease, or for more of it: so long would what it is granted last.
-    Asked,
-    /// A holder's lease, by its own clock.
-    Lease,
-    /// A holder does some work, and renews its lease.
-    Renew,
-    /// A client that does not hold the lease asks for it again.
-    Retry,
-    /// The lease that the store has granted, by its clock.
-    Grant,
-    /// The first holder is asked to lead no longer ([`Lease::asked`]).
-    Request,
-    /// A client watches one version of the record ([`Term::Observed`]).
-    Observed,
-    /// A lease that has expired is granted to no client ([`Lease::lock_delay`]).
-    LockDelay,
-    /// The replica of the store has all that was written ([`Reads::Replica`],
-    /// [`StoreFault::FailsOverAndLosesTheLast`]).
-    Replicate,
-    /// A client that was asked to stay away asks for no lease.
-    Away,
-    /// An operator changes the record of the store ([`Lease::mistake`]).
-    Mistake,
-    /// The record of the store was changed, and no client claims the lease ([`Forgetful::Waits`],
-    /// [`Doubt::Overdue`]).
-    Watch,
-}
-
 duration_table! {
     // The store must keep a lease for longer than its holder counts it, so the holder's time comes
     // first.
@@ -166,36 +136,46 @@ duration_table! {
     T_LOCK_DELAY: "how long a lease that has expired is granted to no client";
 }
 
+timer_table! { Lease:
+    /// A client has asked for the lease, or for more of it: so long would what it is granted last.
+    // A grant that comes later is worth nothing.
+    Asked => fixed(&T_HOLDER);
+    /// A holder's lease, by its own clock.
+    Lease => fixed(&T_HOLDER);
+    /// A holder does some work, and renews its lease.
+    Renew => fixed(&T_RENEW).periodic(has_written_and_renewed);
+    /// A client that does not hold the lease asks for it again.
+    Retry => fixed(&T_RETRY).periodic(knows_the_holder);
+    /// The lease that the store has granted, by its clock.
+    // A connection is a failure detector: its loss is noticed.
+    Grant => fixed(&T_GRANT)
+        .armed_if(Lease::store_ends)
+        .detects_if(|rules| rules.term == Term::Session);
+    /// The first holder is asked to lead no longer ([`Lease::asked`]).
+    Request => detector(&T_HOLDER).armed_if(|rules| rules.asked);
+    /// A client watches one version of the record ([`Term::Observed`]).
+    Observed => fixed(&T_GRANT).armed_if(|rules| rules.term == Term::Observed);
+    /// A lease that has expired is granted to no client ([`Lease::lock_delay`]).
+    LockDelay => fixed(&T_LOCK_DELAY).armed_if(|rules| rules.lock_delay && rules.store_ends());
+    /// The replica of the store has all that was written ([`Reads::Replica`],
+    /// [`StoreFault::FailsOverAndLosesTheLast`]).
+    Replicate => detector(&T_LAG).armed_if(Lease::replicates);
+    /// A client that was asked to stay away asks for no lease.
+    // No rule asks a client to stay away.
+    Away => fixed(&T_RETRY).armed_if(|_| false);
+    /// An operator changes the record of the store ([`Lease::mistake`]).
+    Mistake => detector(&T_HOLDER).armed_if(|rules| rules.mistake != Mistake::None);
+    /// The record of the store was changed, and no client claims the lease ([`Forgetful::Waits`],
+    /// [`Doubt::Overdue`]).
+    Watch => fixed(&T_GRANT).armed_if(Lease::watches);
+}
+
 impl Protocol for Lease {
     const NAME: &'static str = "lease";
     const SUMMARY: &'static str =
         "the client with a store's lease leads until the lease expires (Gray and Cheriton 1989)";
     const REQUESTS: bool = true;
-    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] = &[
-        // A request waits for as long as its lease would last: what is granted later is worth
-        // nothing.
-        TimerRow::fixed(Timer::Asked, &T_HOLDER),
-        TimerRow::fixed(Timer::Lease, &T_HOLDER),
-        TimerRow::fixed(Timer::Renew, &T_RENEW).periodic(has_written_and_renewed),
-        TimerRow::fixed(Timer::Retry, &T_RETRY).periodic(knows_the_holder),
-        // A connection is a failure detector: its loss is noticed.
-        TimerRow::fixed(Timer::Grant, &T_GRANT)
-            .armed_if(Self::store_ends)
-            .detects_if(|rules| rules.term == Term::Session),
-        TimerRow::detector(Timer::Request, &T_HOLDER).armed_if(|rules| rules.asked),
-        TimerRow::fixed(Timer::Observed, &T_GRANT).armed_if(|rules| rules.term == Term::Observed),
-        TimerRow::fixed(Timer::LockDelay, &T_LOCK_DELAY)
-            .armed_if(|rules| rules.lock_delay && rules.store_ends()),
-        TimerRow::detector(Timer::Replicate, &T_LAG).armed_if(Self::replicates),
-        // No rule asks a client to stay away.
-        TimerRow::fixed(Timer::Away, &T_RETRY).armed_if(|_| false),
-        TimerRow::detector(Timer::Mistake, &T_HOLDER)
-            .armed_if(|rules| rules.mistake != Mistake::None),
-        TimerRow::fixed(Timer::Watch, &T_GRANT).armed_if(Self::watches),
-    ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+    parts!(Process, Stable, Message, Timer);
 
     const OPTIONS: Options<Self> = Options {
         // The client that is first.
@@ -208,11 +188,6 @@ impl Protocol for Lease {
         unused: Self::unused,
         ..Options::NONE
     };
-
-    type Process = Process;
-    type Stable = Stable;
-    type Message = Message;
-    type Timer = Timer;
 
     /// The highest id has just been granted the lease, and every client knows.
     fn converged(&self, p: &mut Local<'_, Self>) {
@@ -233,14 +208,20 @@ impl Protocol for Lease {
         if p.is_service() {
             return self.serve(p, from, message);
         }
-        // Clients listen to the store, and only to answers.
+        // Clients listen to the store, and only to the answers that they wait for.
         match message {
             _ if p.services().all(|store| store != from) => p.ignore("unknown_sender"),
-            Message::Granted(number, token) => self.on_granted(p, number, token),
-            Message::Refused(number, holder) => self.on_refused(p, number, holder),
-            Message::Free(number) => self.on_free(p, number),
+            Message::Granted(number, _)
+            | Message::Refused(number, _)
+            | Message::Free(number)
+            | Message::Record(number, ..)
+                if !self.answers(p, number) => {}
+            Message::Granted(_, token) => self.on_granted(p, token),
+            Message::Refused(_, holder) => self.on_refused(p, holder),
+            // The lease was free when the store said so.
+            Message::Free(_) => client::request(p, Message::Set),
+            Message::Record(_, holder, version) => self.on_record(p, holder, version),
             Message::Available => self.ask_if_idle(p),
-            Message::Record(number, holder, version) => self.on_record(p, number, holder, version),
             _ => p.ignore("wrong_direction"),
         }
     }
@@ -263,11 +244,8 @@ impl Protocol for Lease {
         }
     }
 
-    /// The store does not lead, and is asked for nothing.
     fn asked(&self, p: &mut Local<'_, Self>, request: Request) {
-        if !p.is_service() {
-            self.on_asked(p, request);
-        }
+        self.on_asked(p, request);
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
@@ -290,19 +268,16 @@ impl Protocol for Lease {
             Timer::LockDelay => !view.in_flight(|_, _, m| matches!(m, Message::Write(_))),
             // The same, and no client leads or will by a grant from before.
             Timer::Watch => {
-                let leads = |id| view.up(id) && view.process(id).role != Role::Follower;
+                let leads = |id| view.process(id).role != Role::Follower;
                 let lasts = |m| matches!(m, Message::Granted(..) | Message::Write(_));
-                !view.ids().any(leads) && !view.in_flight(|_, _, m| lasts(m))
+                !view.live().any(leads) && !view.in_flight(|_, _, m| lasts(m))
             }
         }
     }
 
     fn belief(process: &Process) -> Belief {
-        match (process.role, process.holder) {
-            (Role::Holder | Role::Releasing, _) => Belief::Leads,
-            (Role::Follower, Some(holder)) => Belief::Follows(holder),
-            (Role::Follower | Role::Store, _) => Belief::Undecided,
-        }
+        let leads = matches!(process.role, Role::Holder | Role::Releasing);
+        Belief::of(leads, process.holder.filter(|_| process.role == Role::Follower))
     }
 
     fn role(process: &Process) -> &'static str {
@@ -373,7 +348,7 @@ fn writes(view: &View<'_, Lease>, client: Id) -> bool {
 
 /// Whether requests and answers get through.
 fn reaches(view: &View<'_, Lease>, client: Id) -> bool {
-    view.services().all(|store| view.hears(store, client) && view.hears(client, store))
+    view.services().all(|store| view.links(store, client))
 }
 
 /// What a holder writes and renews is nothing new if it gets nowhere, or the client has written and
@@ -409,9 +384,7 @@ fn agree_or_cut_off(
 const PROPERTIES: &[Property<Judge<Lease>>] = property_table! {
     "one-grant": "□ ∀ i ≠ j: ¬(granted(i) ∧ granted(j))",
         "the store has granted the lease to at most one client at a time";
-        Always(|_, view| {
-            view.services().all(|store| view.process(store).granted.len() <= 1)
-        });
+        Always(|_, view| view.services().all(|store| view.process(store).granted.len() <= 1));
     "tokens-grow": "□ ∀ accepted writes v before w: token(v) ≤ token(w)",
         "the resource accepts no write with a lower token than one before (fencing)";
         Always(|_, view| last(view) != Accepted::Backwards);

@@ -14,6 +14,7 @@ pub mod invitation;
 pub mod lease;
 pub mod list_ring;
 pub mod member;
+mod numbers;
 pub mod ospf_dr;
 pub mod queue;
 pub mod quorum;

@@ -12,7 +12,7 @@
 
 use crate::ring::{self, Accept, Lap, Order, Orphans, Restart, Ring, Role, Rounds, Rules, Watch};
 use bellwether_engine::protocol::{
-    Duration, Id, Judge, Local, Property, Variant, event_type, rule_type,
+    Duration, Id, Judge, Local, Property, TimerRow, Variant, event_type, rule_type,
 };
 
 mod list;
@@ -99,12 +99,13 @@ impl Rounds for Message {
 
 static T_LAP: Duration = Duration { enough: Some(8), ..ring::T_LAP };
 
-ring::protocol!(
-    ListRing,
+protocol_by! { ring: ListRing,
     "list-ring",
-    "in a ring, a list of all that live goes round, and the highest in it leads (Tanenbaum)",
-    &T_LAP
-);
+    "in a ring, a list of all that live goes round, and the highest in it leads (Tanenbaum)";
+    ring::Process<Message>, (), Message
+}
+
+const TIMERS: &[TimerRow<ListRing>] = &ring::timers(&T_LAP);
 
 impl Ring<Message> for ListRing {
     fn ring(&self) -> Rules {
@@ -115,15 +116,15 @@ impl Ring<Message> for ListRing {
     /// It sends a list round, itself the first in it.
     fn start_election(&self, p: &mut Local<'_, Self>, reason: &'static str) {
         p.because(reason);
-        ring::take_part(self, p, Role::Candidate);
-        ring::hand_on(self, p, Message::Election(List::of(p.id())));
+        self.take_part(p, Role::Candidate);
+        self.hand_on(p, Message::Election(List::of(p.id())));
     }
 
     /// One's own list may complete the ring, and so may the announcement of another's.
     fn may_end_election(&self, me: Id, message: &Message) -> bool {
         match message {
             Message::Election(list) => list.first() == me,
-            Message::Coordinator { leader, .. } => ring::accepts(self, me, *leader),
+            Message::Coordinator { leader, .. } => self.accepts(me, *leader),
             Message::Ack(_) => false,
         }
     }
@@ -137,7 +138,7 @@ impl Ring<Message> for ListRing {
     }
 
     fn announce(&self, p: &mut Local<'_, Self>, leader: Id) {
-        ring::hand_on(self, p, Message::Coordinator { leader, list: List::of(p.id()) });
+        self.hand_on(p, Message::Coordinator { leader, list: List::of(p.id()) });
     }
 }
 
@@ -147,10 +148,10 @@ impl ListRing {
     /// completed the ring, the highest in it leads.
     fn on_election(&self, p: &mut Local<'_, Self>, list: List) {
         if !self.is_home(p, list) {
-            ring::hand_on(self, p, Message::Election(list.with(p.id())));
+            self.hand_on(p, Message::Election(list.with(p.id())));
         } else if self.decides == Decides::Any || p.state.role == Role::Candidate {
             p.because("chosen");
-            ring::take_for_leader(self, p, list.highest());
+            self.take_for_leader(p, list.highest());
             self.announce(p, list.highest());
         }
     }
@@ -160,12 +161,12 @@ impl ListRing {
         if self.is_home(p, list) {
             return;
         }
-        if !ring::accepts(self, p.id(), leader) {
-            return ring::start_election_unless_candidate(self, p, "lower_claims");
+        if !self.accepts(p.id(), leader) {
+            return self.start_election_unless_candidate(p, "lower_claims");
         }
         p.because(if leader == p.id() { "chosen" } else { "claimed" });
-        ring::take_for_leader(self, p, leader);
-        ring::hand_on(self, p, Message::Coordinator { leader, list: list.with(p.id()) });
+        self.take_for_leader(p, leader);
+        self.hand_on(p, Message::Coordinator { leader, list: list.with(p.id()) });
     }
 
     fn is_home(&self, p: &Local<'_, Self>, list: List) -> bool {
@@ -187,10 +188,7 @@ const PROPERTIES: &[Property<Judge<ListRing>>] = property_table! {
         });
     "announces-the-living" asked: "□ ∀ announcement a in flight: up(leader(a))",
         "a process that is announced is up";
-        Always(|_, view| {
-            let dead = |message: Message| message.announces().is_some_and(|id| !view.up(id));
-            !view.in_flight(|_, _, message| dead(message))
-        });
+        Always(ring::none_announces_the_dead);
 };
 
 /// Where a text is silent, its variant gets the rule of [`ListRing::TANENBAUM`].

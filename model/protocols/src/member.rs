@@ -11,13 +11,14 @@
 //! a property reads what that was told, not what its node believes.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
-    WithinBounds, duration_table, event_type, state_type,
+    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, View, WithinBounds,
+    duration_table, event_type, state_type,
 };
 
 mod rules;
 mod steps;
 
+use rules::VARIANTS;
 pub use rules::{Gated, Member, Order, Pause, Stall, Work};
 
 /// The number of a leadership.
@@ -155,37 +156,6 @@ pub enum Message {
     Entrust(Epoch),
 }
 
-/// What a process waits for.
-#[event_type]
-pub enum Timer {
-    /// A leader's lease.
-    Lease,
-    /// A leader renews its lease.
-    Round,
-    /// A process that has the baton, and does not lead, claims the next epoch.
-    Claim,
-    /// After a pause, the others have had the time to hear that the node leads still.
-    Resume,
-    /// The disk has not answered for too long.
-    Late,
-    /// The lease that the node gives up, while the work under it ends.
-    Work,
-    /// The disk answers.
-    Saved,
-    /// The process stands still for longer than a leader may.
-    Pause,
-    /// The program is prepared.
-    Prepared,
-    /// The program cannot prepare itself.
-    Refused,
-    /// The program says that it is prepared for an earlier leadership.
-    Outdated,
-    /// The program has ended its work.
-    WorkEnds,
-    /// The program asks its node to hand over.
-    HandOver,
-}
-
 duration_table! {
     T_ROUND: "how long a leader waits before it renews its lease";
     T_LEASE: "how long a leader counts its lease";
@@ -194,33 +164,41 @@ duration_table! {
     T_DISK: "how long a disk may take before its node is not fit to lead";
 }
 
-/// One that waits for something outside of all processes.
-const fn environment(timer: Timer) -> TimerRow<Member> {
-    TimerRow::detector(timer, &T_LEASE)
+timer_table! { Member:
+    /// A leader's lease.
+    Lease => fixed(&T_LEASE);
+    /// A leader renews its lease.
+    Round => fixed(&T_ROUND).periodic(|_, view, me| !view.process(me).late);
+    /// A process that has the baton, and does not lead, claims the next epoch.
+    Claim => fixed(&T_CLAIM);
+    /// After a pause, the others have had the time to hear that the node leads still.
+    Resume => fixed(&T_SILENCE);
+    /// The disk has not answered for too long.
+    Late => fixed(&T_DISK);
+    /// The lease that the node gives up, while the work under it ends.
+    Work => fixed(&T_LEASE);
+    /// The disk answers.
+    // This timer and those below wait for something outside of all processes.
+    Saved => detector(&T_LEASE);
+    /// The process stands still for longer than a leader may.
+    Pause => detector(&T_LEASE);
+    /// The program is prepared.
+    Prepared => detector(&T_LEASE);
+    /// The program cannot prepare itself.
+    Refused => detector(&T_LEASE);
+    /// The program says that it is prepared for an earlier leadership.
+    Outdated => detector(&T_LEASE);
+    /// The program has ended its work.
+    WorkEnds => detector(&T_LEASE);
+    /// The program asks its node to hand over.
+    HandOver => detector(&T_LEASE);
 }
 
 impl Protocol for Member {
     const NAME: &'static str = "member";
     const SUMMARY: &'static str =
         "what decides whether a program believes that its node leads, around the simplest node";
-    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] = &[
-        TimerRow::fixed(Timer::Lease, &T_LEASE),
-        TimerRow::fixed(Timer::Round, &T_ROUND).periodic(|_, view, me| !view.process(me).late),
-        TimerRow::fixed(Timer::Claim, &T_CLAIM),
-        TimerRow::fixed(Timer::Resume, &T_SILENCE),
-        TimerRow::fixed(Timer::Late, &T_DISK),
-        TimerRow::fixed(Timer::Work, &T_LEASE),
-        environment(Timer::Saved),
-        environment(Timer::Pause),
-        environment(Timer::Prepared),
-        environment(Timer::Refused),
-        environment(Timer::Outdated),
-        environment(Timer::WorkEnds),
-        environment(Timer::HandOver),
-    ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+    parts!(Process, Stable, Message, Timer);
 
     const OPTIONS: Options<Self> = Options {
         elects: |_| Elects::Any,
@@ -232,11 +210,6 @@ impl Protocol for Member {
         not_promised: &["follower-bound", "agreement", "validity", "decided", "settles"],
         ..Options::NONE
     };
-
-    type Process = Process;
-    type Stable = Stable;
-    type Message = Message;
-    type Timer = Timer;
 
     /// The highest process leads epoch 1, and its program works. The others have started.
     fn converged(&self, p: &mut Local<'_, Self>) {
@@ -311,26 +284,19 @@ impl Protocol for Member {
         match process.program {
             ProgramView::Leads(_) => Belief::Leads,
             ProgramView::Follows(leader) => Belief::Follows(leader),
-            ProgramView::Nothing
-            | ProgramView::Undecided
-            | ProgramView::Prepares
-            | ProgramView::Paused => Belief::Undecided,
+            _ => Belief::Undecided,
         }
     }
 
     fn role(process: &Process) -> &'static str {
         match process.program {
-            ProgramView::Nothing | ProgramView::Undecided | ProgramView::Follows(_)
-                if process.leads =>
-            {
-                "untold leader"
-            }
-            ProgramView::Nothing | ProgramView::Undecided => "undecided",
-            ProgramView::Follows(_) => "follower",
             ProgramView::Prepares => "preparing",
             ProgramView::Paused => "paused",
             ProgramView::Leads(_) if process.ending => "ending",
             ProgramView::Leads(_) => "leader",
+            _ if process.leads => "untold leader",
+            ProgramView::Follows(_) => "follower",
+            ProgramView::Nothing | ProgramView::Undecided => "undecided",
         }
     }
 }
@@ -367,9 +333,7 @@ const PROPERTIES: &[Property<Judge<Member>>] = property_table! {
     "told-is-durable": "□ ∀ told(i, e): e ≤ epoch on the stable storage of i",
         "no program knows of an epoch of its node that a crash can undo",
         if "a program leads" => |_, view| told(view).next().is_some();
-        Always(|_, view| {
-            told(view).all(|(id, epoch)| epoch <= view.stable(id).epoch)
-        });
+        Always(|_, view| told(view).all(|(id, epoch)| epoch <= view.stable(id).epoch));
     "sent-is-durable": "□ ∀ ENTRUST(e) of i in flight: e ≤ epoch on the stable storage of i",
         "no process hears of an epoch that a crash of its sender can undo",
         if "something is in flight" => |_, view| view.in_flight(|_, _, _| true);
@@ -380,16 +344,12 @@ const PROPERTIES: &[Property<Judge<Member>>] = property_table! {
         "□ ¬∃ told(i): the node of i led while it could say nothing for too long, and the others \
          have not had the time to hear that it leads still",
         "after a silence no program leads before all others can know",
-        if "a leader was silent" => |_, view| {
-            view.ids().any(|id| view.process(id).silent)
-        };
+        if "a leader was silent" => |_, view| view.ids().any(|id| view.process(id).silent);
         Always(|_, view| told(view).all(|(id, _)| !view.process(id).silent));
     "prepared-first": "□ ∀ told(i): prepared(i)",
         "no program leads that has not prepared itself",
         if "a program leads" => |_, view| told(view).next().is_some();
-        Always(|_, view| {
-            told(view).all(|(id, _)| view.process(id).gate == Gate::Open)
-        });
+        Always(|_, view| told(view).all(|(id, _)| view.process(id).gate == Gate::Open));
     "work-ends-first":
         "□ ¬∃ i: works(i) ∧ i has given up the lease of that work, which lasts ∧ ENTRUST(epoch(i)) \
          of i is in flight",

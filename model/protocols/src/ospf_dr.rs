@@ -13,7 +13,7 @@
 
 use bellwether_engine::protocol::{
     Belief, Effects, Elects, Id, Ids, Judge, Local, MAX_SEARCHED, Options, Property, Protocol,
-    Rule, TimerRow, Timers, Variant, View, duration_table, event_type, rule_type, state_type,
+    TimerRow, Timers, Variant, View, duration_table, event_type, rule_type, state_type,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
@@ -171,24 +171,23 @@ duration_table! {
     T_WAIT: "how long a router that has come up listens", 8;
 }
 
+const TIMERS: &[TimerRow<OspfDr>] = &[
+    TimerRow::fixed(Timer::Hello, &T_HELLO).periodic(all_are_told),
+    TimerRow::fixed(Timer::Wait, &T_WAIT).armed_if(|rules| rules.waiting),
+    inactivity(0),
+    inactivity(1),
+    inactivity(2),
+    inactivity(3),
+    inactivity(4),
+    inactivity(5),
+    inactivity(6),
+];
+
 impl Protocol for OspfDr {
     const NAME: &'static str = "ospf-dr";
     const SUMMARY: &'static str =
         "a network's designated router and its backup; a router in office stays (OSPF, RFC 2328)";
-    const VARIANTS: &'static [Variant<Self>] = VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] = &[
-        TimerRow::fixed(Timer::Hello, &T_HELLO).periodic(all_are_told),
-        TimerRow::fixed(Timer::Wait, &T_WAIT).armed_if(|rules| rules.waiting),
-        inactivity(0),
-        inactivity(1),
-        inactivity(2),
-        inactivity(3),
-        inactivity(4),
-        inactivity(5),
-        inactivity(6),
-    ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+    parts!(Process, (), Message, Timer);
 
     const OPTIONS: Options<Self> = Options {
         // A router in office stays; only if a better one takes over at once is it always the
@@ -205,11 +204,6 @@ impl Protocol for OspfDr {
         most: MAX_SEARCHED,
         ..Options::NONE
     };
-
-    type Process = Process;
-    type Stable = ();
-    type Message = Message;
-    type Timer = Timer;
 
     /// Every router hears every other, and the two highest that are eligible are in office.
     fn converged(&self, p: &mut Local<'_, Self>) {
@@ -292,11 +286,8 @@ impl Protocol for OspfDr {
     }
 
     fn belief(process: &Process) -> Belief {
-        match (process.interface, process.dr) {
-            (Interface::Dr, _) => Belief::Leads,
-            (Interface::DrOther | Interface::Backup, Some(dr)) => Belief::Follows(dr),
-            _ => Belief::Undecided,
-        }
+        let follows = matches!(process.interface, Interface::DrOther | Interface::Backup);
+        Belief::of(process.interface == Interface::Dr, process.dr.filter(|_| follows))
     }
 
     fn role(process: &Process) -> &'static str {
@@ -430,7 +421,7 @@ impl OspfDr {
         let news = view.in_flight(|from, to, hello| {
             from == other && to == me && self.is_news(view, from, to, hello)
         });
-        if news || !(view.hears(me, other) && view.hears(other, me)) {
+        if news || !view.links(me, other) {
             return !news;
         }
         let knows = |a: Id, b: Id| view.process(a).neighbors[b.index()].listed().is_some();
@@ -464,7 +455,9 @@ fn is_silent(view: &View<'_, OspfDr>, me: Id, other: Id) -> bool {
 const PROPERTIES: &[Property<Judge<OspfDr>>] = property_table! {
     "never-both": "□ ∀ up i: ¬(dr(i) = i ∧ bdr(i) = i)",
         "no router takes itself for both (RFC 2328, section 9.4, step 4)";
-        Always(never_both);
+        Always(|_, view| {
+            view.ids().all(|id| [view.process(id).dr, view.process(id).bdr] != [Some(id); 2])
+        });
     "backup-settles":
         "◇□ ∀ up i, j: bdr(i) = bdr(j) ∧ (up(bdr(i)) ∧ bdr(i) ≠ dr(i) ∨ fewer than two may be)",
         "in the end all agree on one live backup besides the DR, if there are two to choose";
@@ -474,20 +467,10 @@ const PROPERTIES: &[Property<Judge<OspfDr>>] = property_table! {
         EventuallyAlways(dr_hears);
 };
 
-fn never_both(_: &OspfDr, view: &View<'_, OspfDr>) -> bool {
-    view.ids().all(|id| {
-        let process = view.process(id);
-        !(process.dr == Some(id) && process.bdr == Some(id))
-    })
-}
-
 fn backup_settled(rules: &OspfDr, view: &View<'_, OspfDr>) -> bool {
-    let nodes = view.ids().count();
-    let live = || view.ids().filter(|&id| view.up(id));
-    let may = live().filter(|&id| rules.may_lead(id, nodes)).count();
-    let Some(first) = live().next().map(|id| view.process(id)) else { return true };
-    let agreed = live().all(|id| view.process(id).bdr == first.bdr);
-    agreed
+    let may = view.live().filter(|&id| rules.may_lead(id, view.nodes)).count();
+    let Some(first) = view.live().next().map(|id| view.process(id)) else { return true };
+    view.agree(|id| Some(view.process(id).bdr))
         && match first.bdr {
             Some(bdr) => may >= 2 && view.up(bdr) && first.dr != Some(bdr),
             None => may < 2,
@@ -495,8 +478,7 @@ fn backup_settled(rules: &OspfDr, view: &View<'_, OspfDr>) -> bool {
 }
 
 fn dr_hears(_: &OspfDr, view: &View<'_, OspfDr>) -> bool {
-    let live = view.ids().filter(|&id| view.up(id));
-    live.into_iter().all(|id| match OspfDr::belief(view.process(id)) {
+    view.live().all(|id| match OspfDr::belief(view.process(id)) {
         Belief::Follows(dr) => !view.up(dr) || view.hears(dr, id),
         Belief::Leads | Belief::Undecided => true,
     })

@@ -11,8 +11,8 @@
 //! store: sessions, each with what its client is to be told of, and entries.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Rule, Services,
-    TimerRow, Variant, View, WithinBounds, duration_table, event_type, state_type,
+    Belief, Elects, Id, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Services,
+    TimerRow, View, WithinBounds, duration_table, event_type, state_type,
 };
 
 mod client;
@@ -22,6 +22,7 @@ mod store;
 
 pub use client::{Client, Role};
 pub use entries::{Entries, Entry, Number, Session};
+use rules::VARIANTS;
 pub use rules::{Alone, Contact, Directory, Gone, Notified, Own, Queue, Silence, Watch};
 pub use store::Store;
 use store::Watched;
@@ -97,6 +98,19 @@ duration_table! {
     T_SESSION: "how long the store bears not to hear from a client (of a detector: at most)", 1;
 }
 
+const TIMERS: &[TimerRow<Queue>] = &[
+    session(0),
+    session(1),
+    session(2),
+    session(3),
+    session(4),
+    session(5),
+    TimerRow::fixed(Timer::Silence, &T_CONTACT).detects_if(Queue::assumes_contact),
+    TimerRow::fixed(Timer::Ping, &T_PING)
+        .armed_if(|rules: &Queue| rules.contact == Contact::Pings)
+        .periodic(session_goes_on),
+];
+
 /// The store's row for the client at this position.
 const fn session(at: usize) -> TimerRow<Queue> {
     TimerRow::fixed(Timer::Session(Id::at(at)), &T_SESSION).detects_if(Queue::assumes_contact)
@@ -113,21 +127,7 @@ impl Protocol for Queue {
     const NAME: &'static str = "queue";
     const SUMMARY: &'static str =
         "the client with the first entry in a store leads (ZooKeeper's recipe for elections)";
-    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] = &[
-        session(0),
-        session(1),
-        session(2),
-        session(3),
-        session(4),
-        session(5),
-        TimerRow::fixed(Timer::Silence, &T_CONTACT).detects_if(Self::assumes_contact),
-        TimerRow::fixed(Timer::Ping, &T_PING)
-            .armed_if(|rules: &Self| rules.contact == Contact::Pings)
-            .periodic(session_goes_on),
-    ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+    parts!(Process, (), Message, Timer);
 
     const OPTIONS: Options<Self> = Options {
         // The client that entered first.
@@ -146,11 +146,6 @@ impl Protocol for Queue {
         most: MAX_SEARCHED,
         ..Options::NONE
     };
-
-    type Process = Process;
-    type Stable = ();
-    type Message = Message;
-    type Timer = Timer;
 
     /// Every client has entered in the order of ids: 1 leads.
     fn converged(&self, p: &mut Local<'_, Self>) {
@@ -221,25 +216,22 @@ impl Protocol for Queue {
     }
 
     fn belief(process: &Process) -> Belief {
-        let Process::Client(client) = process else { return Belief::Undecided };
-        match (client.role, client.leader) {
-            (Role::Leader, _) => Belief::Leads,
-            (Role::Checking | Role::Follower, Some(leader)) => Belief::Follows(leader),
-            _ => Belief::Undecided,
-        }
+        let Process::Client(Client { role, leader, .. }) = process else {
+            return Belief::Undecided;
+        };
+        let follows = matches!(role, Role::Checking | Role::Follower);
+        Belief::of(*role == Role::Leader, leader.filter(|_| follows))
     }
 
     fn role(process: &Process) -> &'static str {
-        match process {
-            Process::Store(_) => "store",
-            Process::Client(client) => match client.role {
-                Role::Opening => "opening",
-                Role::Creating => "creating",
-                Role::Joining | Role::Reading => "reading",
-                Role::Checking | Role::Follower => "follower",
-                Role::Waiting => "waiting",
-                Role::Leader => "leader",
-            },
+        let Process::Client(client) = process else { return "store" };
+        match client.role {
+            Role::Opening => "opening",
+            Role::Creating => "creating",
+            Role::Joining | Role::Reading => "reading",
+            Role::Checking | Role::Follower => "follower",
+            Role::Waiting => "waiting",
+            Role::Leader => "leader",
         }
     }
 }
@@ -279,7 +271,7 @@ impl Queue {
         let Some(client) = client_in(view, owner) else {
             return !view.in_flight(|from, to, _| from == owner && to == id);
         };
-        let heard = view.hears(id, owner) && view.hears(owner, id);
+        let heard = view.links(id, owner);
         let has_another = client.session != Some(session);
         let may_act = client.role == Role::Leader && self.silence == Silence::StandsDown;
         !view.in_flight(on_its_way) && (has_another || (!heard && !may_act))
@@ -292,7 +284,7 @@ fn nothing_will_come(view: &View<'_, Queue>, id: Id, store: &Store, me: Id) -> b
     let Some(client) = client_in(view, me) else { return false };
     let on_its_way =
         |from: Id, to: Id, _: Message| (from, to) == (me, id) || (from, to) == (id, me);
-    let heard = view.hears(me, id) && view.hears(id, me);
+    let heard = view.links(me, id);
     let idle = match client.role {
         Role::Opening | Role::Creating | Role::Joining | Role::Reading | Role::Checking => false,
         Role::Follower => store.watches(client.session),
@@ -321,33 +313,32 @@ fn leaders<'v>(view: &'v View<'_, Queue>) -> impl Iterator<Item = (Id, &'v Clien
     live.filter(|(_, client)| client.role == Role::Leader)
 }
 
+fn first_entry(view: &View<'_, Queue>) -> Option<Entry> {
+    store_in(view).and_then(|(_, store)| store.entries.first())
+}
+
+/// Returns whether the client takes this entry for its own.
+fn owns(client: &Client, entry: Entry) -> bool {
+    (client.session, client.entry) == (Some(entry.session), Some(entry.number))
+}
+
 fn only_the_first_leads(_: &Queue, view: &View<'_, Queue>) -> bool {
-    let first = store_in(view).and_then(|(_, store)| store.entries.first());
-    leaders(view).all(|(_, client)| {
-        first.is_some_and(|first| {
-            Some(first.session) == client.session && Some(first.number) == client.entry
-        })
-    })
+    let first = first_entry(view);
+    leaders(view).all(|(_, client)| first.is_some_and(|first| owns(client, first)))
 }
 
 fn first_leads(_: &Queue, view: &View<'_, Queue>) -> bool {
-    let first = store_in(view).and_then(|(_, store)| store.entries.first());
-    let leads = first.is_some_and(|first| {
-        leaders(view).any(|(id, client)| {
-            id == first.client
-                && Some(first.session) == client.session
-                && Some(first.number) == client.entry
-        })
+    let leads = first_entry(view).is_some_and(|first| {
+        leaders(view).any(|(id, client)| id == first.client && owns(client, first))
     });
-    leads || !view.ids().any(|id| view.up(id))
+    leads || view.live().next().is_none()
 }
 
 fn tokens_grow(_: &Queue, view: &View<'_, Queue>) -> bool {
-    let Some(first) = store_in(view).and_then(|(_, store)| store.entries.first()) else {
-        return true;
-    };
-    leaders(view).all(|(_, client)| {
-        Some(first.session) == client.session || client.entry < Some(first.number)
+    first_entry(view).is_none_or(|first| {
+        leaders(view).all(|(_, client)| {
+            Some(first.session) == client.session || client.entry < Some(first.number)
+        })
     })
 }
 

@@ -12,9 +12,8 @@
 //! promise has run out by its own clock, it grants nothing to another.
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Effect, Elects, Envelope, Everything, Id, Ids, Judge, Local, Options,
-    Property, Protocol, Request, Rule, TimerRow, Variant, View, WithinBounds, duration_table,
-    event_type, state_type,
+    Belief, Duration, Effect, Elects, Envelope, Everything, Id, Ids, Local, Options, Protocol,
+    Request, RuleDocs, View, WithinBounds, duration_table, event_type, state_type,
 };
 use bellwether_engine::terms::{self, BEYOND, majority};
 use bellwether_engine::world::Durations;
@@ -34,6 +33,8 @@ pub use bellwether_engine::terms::Term as Epoch;
 pub use changes::{Decides, Mark};
 pub use founding::{Birth, Births, FOUNDER, Forgotten, Founding, Met};
 pub use lists::{List, Lists, Observing};
+use properties::PROPERTIES;
+use rules::VARIANTS;
 pub use rules::{Absent, Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
 pub use rules::{Preemption, Promises, Quorum, Rounds, Storage};
 
@@ -229,44 +230,6 @@ impl Message {
     }
 }
 
-/// What a process waits for.
-#[event_type]
-pub enum Timer {
-    /// The lease of what a process has asked for, a claim, a challenge or the earliest round that
-    /// no majority has acknowledged, if it is granted.
-    Asked,
-    /// The lease of the latest round, while an earlier one waits for a majority.
-    Later,
-    /// A leader's lease.
-    Lease,
-    /// A voter's promise.
-    Promise,
-    /// After a boot: as long as a promise that it may have forgotten.
-    Quiet,
-    /// No leader is heard: the higher a process, the earlier it canvasses.
-    Watch,
-    /// A canvass or a claim waits for answers.
-    Election,
-    /// A process that defers waits for the higher one to lead.
-    Coordinator,
-    /// A process without a majority is not electable.
-    Backoff,
-    /// A leader's next round is due.
-    Round,
-    /// A higher process has followed a leader for long enough to take over.
-    Dwell,
-    /// The operator asks the first leader to yield ([`Quorum::transfer`], or to step down).
-    Request,
-    /// A process that was asked to step down is not electable.
-    Away,
-    /// The operator asks the leader for the next list of members ([`Quorum::lists`]).
-    Change,
-    /// The disk has synced what was written ([`Storage::SyncsLate`]).
-    Sync,
-    /// A process that waits to become a founder asks again ([`Quorum::founding`]).
-    Meet,
-}
-
 duration_table! {
     // A voter must keep a promise for longer than a leader counts the lease that rests on it.
     T_ROUND: "how long a leader waits before its next round", 3;
@@ -279,6 +242,50 @@ duration_table! {
     T_DWELL: "how long a higher process follows a leader before it takes over";
 }
 
+timer_table! { Quorum:
+    /// The lease of what a process has asked for, a claim, a challenge or the earliest round that
+    /// no majority has acknowledged, if it is granted.
+    Asked => fixed(&T_LEASE);
+    /// The lease of the latest round, while an earlier one waits for a majority.
+    Later => fixed(&T_LEASE).armed_if(|rules| rules.rounds != Rounds::Latest);
+    /// A leader's lease.
+    Lease => fixed(&T_LEASE);
+    /// A voter's promise.
+    Promise => fixed(&T_PROMISE);
+    /// After a boot: as long as a promise that it may have forgotten.
+    Quiet => fixed(&T_PROMISE).armed_if(|rules| rules.quiet);
+    /// No leader is heard: the higher a process, the earlier it canvasses.
+    Watch => fixed(&T_SKEW).staggered(&T_SKEW, higher);
+    /// A canvass or a claim waits for answers.
+    Election => fixed(&T_ELEC);
+    /// A process that defers waits for the higher one to lead.
+    Coordinator => fixed(&T_COORD)
+        .armed_if(|rules| rules.outrank || rules.handover == Handover::Unaided);
+    /// A process without a majority is not electable.
+    Backoff => fixed(&T_BACKOFF)
+        .periodic(timing::is_refused_anyway)
+        .armed_if(|rules| rules.backoff);
+    /// A leader's next round is due.
+    Round => fixed(&T_ROUND).periodic(|rules, view, me| !timing::has_news(rules, view, me));
+    /// A higher process has followed a leader for long enough to take over.
+    Dwell => fixed(&T_DWELL)
+        .staggered(&T_SKEW, higher)
+        .periodic(timing::is_ignored)
+        .armed_if(|rules| rules.preemption == Preemption::Dwell);
+    /// The operator asks the first leader to yield ([`Quorum::transfer`], or to step down).
+    Request => detector(&T_LEASE).armed_if(Quorum::is_asked);
+    /// A process that was asked to step down is not electable.
+    Away => fixed(&T_BACKOFF).armed_if(|rules| rules.step_down);
+    /// The operator asks the leader for the next list of members ([`Quorum::lists`]).
+    Change => detector(&T_LEASE).armed_if(|rules| rules.lists != Lists::One);
+    /// The disk has synced what was written ([`Storage::SyncsLate`]).
+    Sync => detector(&T_ROUND).armed_if(|rules| rules.storage == Storage::SyncsLate);
+    /// A process that waits to become a founder asks again ([`Quorum::founding`]).
+    Meet => fixed(&T_ROUND)
+        .periodic(timing::has_met_all)
+        .armed_if(|rules| rules.founding != Founding::Given || rules.wiped.is_some());
+}
+
 /// What a process waits for whatever its role.
 const OUTLAST_ROLES: [Timer; 2] = [Timer::Away, Timer::Sync];
 
@@ -287,36 +294,7 @@ impl Protocol for Quorum {
     const SUMMARY: &'static str =
         "the highest process with a majority's grants leads an epoch while its lease lasts";
     const REQUESTS: bool = true;
-    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] = &[
-        TimerRow::fixed(Timer::Asked, &T_LEASE),
-        TimerRow::fixed(Timer::Later, &T_LEASE).armed_if(|rules| rules.rounds != Rounds::Latest),
-        TimerRow::fixed(Timer::Lease, &T_LEASE),
-        TimerRow::fixed(Timer::Promise, &T_PROMISE),
-        TimerRow::fixed(Timer::Quiet, &T_PROMISE).armed_if(|rules| rules.quiet),
-        TimerRow::fixed(Timer::Watch, &T_SKEW).staggered(&T_SKEW, higher),
-        TimerRow::fixed(Timer::Election, &T_ELEC),
-        TimerRow::fixed(Timer::Coordinator, &T_COORD)
-            .armed_if(|rules| rules.outrank || rules.handover == Handover::Unaided),
-        TimerRow::fixed(Timer::Backoff, &T_BACKOFF)
-            .periodic(timing::is_refused_anyway)
-            .armed_if(|rules| rules.backoff),
-        TimerRow::fixed(Timer::Round, &T_ROUND).periodic(timing::has_no_news),
-        TimerRow::fixed(Timer::Dwell, &T_DWELL)
-            .staggered(&T_SKEW, higher)
-            .periodic(timing::is_ignored)
-            .armed_if(|rules| rules.preemption == Preemption::Dwell),
-        TimerRow::detector(Timer::Request, &T_LEASE).armed_if(Quorum::is_asked),
-        TimerRow::fixed(Timer::Away, &T_BACKOFF).armed_if(|rules| rules.step_down),
-        TimerRow::detector(Timer::Change, &T_LEASE).armed_if(|rules| rules.lists != Lists::One),
-        TimerRow::detector(Timer::Sync, &T_ROUND)
-            .armed_if(|rules| rules.storage == Storage::SyncsLate),
-        TimerRow::fixed(Timer::Meet, &T_ROUND)
-            .periodic(timing::has_met_all)
-            .armed_if(|rules| rules.founding != Founding::Given || rules.wiped.is_some()),
-    ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+    parts!(Process, Stable, Letter, Timer);
 
     const OPTIONS: Options<Self> = Options {
         // With preemption, the highest in the end; until then, others may lead and be followed.
@@ -326,23 +304,18 @@ impl Protocol for Quorum {
         canonicalize: Some(canonicalize),
         within_bounds: Some(WITHIN),
         fits: rules::fits,
-        own: rules::OWN,
+        own: Self::OWN,
         agrees_within: Some(agrees_within),
         begins_election,
         ..Options::NONE
     };
 
-    type Process = Process;
-    type Stable = Stable;
-    type Message = Letter;
-    type Timer = Timer;
-
     /// The highest voter that may lead leads epoch 1, every voter has granted it, and acknowledged
     /// its first round; those that observe follow it. A process that is to join later has just
     /// started, and so have all where they start without a state.
     fn converged(&self, p: &mut Local<'_, Self>) {
-        let members = self.members(0, p.nodes()).unwrap_or(Ids::NONE);
-        if !members.contains(p.id()) || self.founding != Founding::Given {
+        if !self.members_of(p.state, p.nodes()).contains(p.id()) || self.founding != Founding::Given
+        {
             return self.recover(p);
         }
         let candidates = self.without_witness(self.voters_of(p.state, p.nodes()));
@@ -350,16 +323,9 @@ impl Protocol for Quorum {
         p.persist(Stable { epoch: 1, granted_to: Some(leader), ..Stable::default() });
         p.state.unfit = self.unhealthy == Some(p.id());
         if p.id() == leader {
+            let leads = Process { role: Role::Leader, leader: Some(leader), ..*p.state };
             let granted = Ids::NONE.with(leader);
-            *p.state = Process {
-                role: Role::Leader,
-                led: self.returns,
-                leader: Some(leader),
-                granted,
-                round: 1,
-                unfit: p.state.unfit,
-                ..Process::default()
-            };
+            *p.state = Process { led: self.returns, granted, round: 1, ..leads };
             p.arm(Timer::Lease);
             p.arm(Timer::Round);
             if self.is_asked() {
@@ -419,9 +385,51 @@ impl Protocol for Quorum {
     }
 
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
-        if self.look_at_leases(p) && !OUTLAST_ROLES.contains(&timer) {
-            return;
+        if !self.look_at_leases(p) || OUTLAST_ROLES.contains(&timer) {
+            self.on_timer(p, timer);
         }
+    }
+
+    fn asked(&self, p: &mut Local<'_, Self>, request: Request) {
+        match request {
+            Request::Yield(next) => self.on_asked_to_yield(p, next, None),
+            Request::Transfer(to) => self.on_asked_to_yield(p, Some(to), Some(1)),
+            Request::StepDown(next) => {
+                Self::stay_away(p);
+                self.on_asked_to_yield(p, next, None);
+            }
+            Request::Healthy(fit) => {
+                p.state.unfit = !fit;
+                if fit { self.on_fit(p) } else { Self::on_unfit(p) }
+            }
+            Request::Tell(to) => self.on_tell(p, to),
+        }
+    }
+
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timing::may_time_out(self, view, me, timer)
+    }
+
+    fn belief(process: &Process) -> Belief {
+        let follows = process.leader.filter(|_| process.role == Role::Follower);
+        Belief::of(process.role == Role::Leader, follows)
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match process.role {
+            Role::Follower => "follower",
+            Role::Deferring => "deferring",
+            Role::Canvassing => "canvassing",
+            Role::Claiming => "claiming",
+            Role::Succeeding => "succeeding",
+            Role::Leader => "leader",
+            Role::Lapsed => "lapsed leader",
+        }
+    }
+}
+
+impl Quorum {
+    fn on_timer(&self, p: &mut Local<'_, Self>, timer: Timer) {
         match timer {
             Timer::Asked => self.on_unanswered(p),
             Timer::Later => Self::forget_later(p),
@@ -445,52 +453,6 @@ impl Protocol for Quorum {
         }
     }
 
-    fn asked(&self, p: &mut Local<'_, Self>, request: Request) {
-        match request {
-            Request::Yield(next) => self.on_asked_to_yield(p, next, None),
-            Request::Transfer(to) => self.on_asked_to_yield(p, Some(to), Some(1)),
-            Request::StepDown(next) => {
-                Self::stay_away(p);
-                self.on_asked_to_yield(p, next, None);
-            }
-            Request::Healthy(true) => {
-                p.state.unfit = false;
-                self.on_fit(p);
-            }
-            Request::Healthy(false) => {
-                p.state.unfit = true;
-                Self::on_unfit(p);
-            }
-            Request::Tell(to) => self.on_tell(p, to),
-        }
-    }
-
-    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::may_time_out(self, view, me, timer)
-    }
-
-    fn belief(process: &Process) -> Belief {
-        match (process.role, process.leader) {
-            (Role::Leader, _) => Belief::Leads,
-            (Role::Follower, Some(leader)) => Belief::Follows(leader),
-            _ => Belief::Undecided,
-        }
-    }
-
-    fn role(process: &Process) -> &'static str {
-        match process.role {
-            Role::Follower => "follower",
-            Role::Deferring => "deferring",
-            Role::Canvassing => "canvassing",
-            Role::Claiming => "claiming",
-            Role::Succeeding => "succeeding",
-            Role::Leader => "leader",
-            Role::Lapsed => "lapsed leader",
-        }
-    }
-}
-
-impl Quorum {
     /// What it has on stable storage, or has written there.
     fn kept(p: &Local<'_, Self>) -> Stable {
         known(p.state, &p.stable())
@@ -532,13 +494,9 @@ impl Quorum {
             }
         }
         let Process { led, unfit, challenged, written, list, decided, met, met_by, .. } = *p.state;
-        let stays = Process { led, unfit, challenged, written, ..idle(role) };
-        *p.state = Process { list, decided, met, met_by, ..stays };
+        let stays = Process { led, unfit, challenged, written, ..Process::default() };
+        *p.state = Process { role, list, decided, met, met_by, ..stays };
     }
-}
-
-fn idle(role: Role) -> Process {
-    Process { role, ..Process::default() }
 }
 
 /// What a process takes for its epoch and its grant.

@@ -23,8 +23,8 @@
 //! worse timing.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Elects, Everything, Id, Ids, Judge, Local, Options, Property, Protocol, Rule,
-    TimerRow, Variant, View, WithinBounds, event_type, state_type,
+    Belief, Effect, Elects, Everything, Id, Ids, Local, Options, Protocol, RuleDocs, View,
+    WithinBounds, event_type, state_type,
 };
 use bellwether_engine::terms::{self, BEYOND, majority};
 
@@ -32,6 +32,8 @@ mod properties;
 mod rules;
 
 pub use bellwether_engine::terms::Term;
+use properties::PROPERTIES;
+use rules::VARIANTS;
 pub use rules::{Logs, PreVote, Promoted, RaftElection, Returning, Storage, TimeOuts, Unelected};
 
 /// What a process is doing.
@@ -88,15 +90,8 @@ pub enum Message {
 impl Message {
     /// The term that it carries.
     #[must_use]
-    pub fn term(self) -> Term {
-        match self {
-            Message::PreVote(term)
-            | Message::PreVoteGranted(term)
-            | Message::RequestVote(term)
-            | Message::VoteGranted(term)
-            | Message::Heartbeat(term)
-            | Message::HigherTerm(term) => term,
-        }
+    pub fn term(mut self) -> Term {
+        *self.term_mut()
     }
 
     /// Returns the place of the term of the sender.
@@ -112,51 +107,36 @@ impl Message {
     }
 }
 
-/// What a process waits for.
-#[event_type]
-pub enum Timer {
+timer_table! { RaftElection:
     /// The election time-out: every process but a leader waits to hear of one, or to be voted.
-    Election,
+    // Its duration is drawn at random, each time anew (5.2).
+    Election => untimed().random_if(|rules| rules.timeouts == TimeOuts::Random);
     /// The baseline election time-out, the shortest that chance can give: who has heard a leader
     /// for longer ago than that no longer refuses others for its sake.
-    Baseline,
+    Baseline => untimed();
     /// A leader's heartbeat is due.
-    Heartbeat,
+    Heartbeat => untimed().periodic(|rules, view, me| !has_news(rules, view, me));
     /// A leader looks whether it has heard of a majority ([`RaftElection::check_quorum`]).
-    Quorum,
+    Quorum => untimed();
 }
 
 impl Protocol for RaftElection {
     const NAME: &'static str = "raft-election";
     const SUMMARY: &'static str =
         "the process with a majority's votes leads its term (Ongaro and Ousterhout 2014; no log)";
-    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] = &[
-        // The election time-out is drawn at random, each time anew (5.2).
-        TimerRow::untimed(Timer::Election).random_if(|rules| rules.timeouts == TimeOuts::Random),
-        TimerRow::untimed(Timer::Baseline),
-        TimerRow::untimed(Timer::Heartbeat).periodic(has_no_news),
-        TimerRow::untimed(Timer::Quorum),
-    ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+    parts!(Process, Stable, Message, Timer);
 
     const OPTIONS: Options<Self> = Options {
         elects: |_| Elects::Any,
         canonicalize: Some(canonicalize),
         within_bounds: Some(WITHIN),
         fits: rules::fits,
-        own: rules::OWN,
+        own: Self::OWN,
         // It promises one leader in each term.
         not_promised: &["at-most-one-leader"],
         begins_election,
         ..Options::NONE
     };
-
-    type Process = Process;
-    type Stable = Stable;
-    type Message = Message;
-    type Timer = Timer;
 
     /// The highest id has been elected in term 1, by every process.
     fn converged(&self, p: &mut Local<'_, Self>) {
@@ -184,6 +164,11 @@ impl Protocol for RaftElection {
 
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
         match message {
+            Message::PreVote(term) | Message::RequestVote(term) | Message::Heartbeat(term)
+                if term < p.stable().term =>
+            {
+                self.tell_term(p, from);
+            }
             Message::PreVote(term) => self.on_pre_vote(p, from, term),
             Message::PreVoteGranted(term) => self.on_pre_vote_granted(p, from, term),
             Message::RequestVote(term) => self.on_request_vote(p, from, term),
@@ -195,7 +180,9 @@ impl Protocol for RaftElection {
 
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
         match timer {
-            Timer::Election if self.campaigns_at_once(p.state.role) => self.campaign(p),
+            Timer::Election if self.prevote == PreVote::None || self.insists(p.state.role) => {
+                self.campaign(p);
+            }
             Timer::Election => self.canvass(p),
             Timer::Baseline => p.state.leader = None,
             Timer::Heartbeat => {
@@ -229,11 +216,8 @@ impl Protocol for RaftElection {
     }
 
     fn belief(process: &Process) -> Belief {
-        match (process.role, process.leader) {
-            (Role::Leader, _) => Belief::Leads,
-            (Role::Follower, Some(leader)) => Belief::Follows(leader),
-            _ => Belief::Undecided,
-        }
+        let follows = process.leader.filter(|_| process.role == Role::Follower);
+        Belief::of(process.role == Role::Leader, follows)
     }
 
     fn role(process: &Process) -> &'static str {
@@ -253,34 +237,24 @@ impl RaftElection {
     fn campaign(&self, p: &mut Local<'_, Self>) {
         let term = p.stable().term + 1;
         p.persist(Stable { term, vote: Some(p.id()) });
-        *p.state = Process { role: Role::Candidate, leader: None, granted: Ids::NONE.with(p.id()) };
-        p.cancel(Timer::Baseline);
-        p.send_to_others(Message::RequestVote(term));
-        p.arm(Timer::Election);
+        ask(p, Role::Candidate, Message::RequestVote(term));
     }
 
     /// "A candidate only increments its term if it first learns from a majority that they would be
     /// willing to grant it their votes" (thesis, 9.6).
     fn canvass(&self, p: &mut Local<'_, Self>) {
-        *p.state =
-            Process { role: Role::PreCandidate, leader: None, granted: Ids::NONE.with(p.id()) };
-        p.cancel(Timer::Baseline);
-        p.send_to_others(Message::PreVote(p.stable().term));
-        p.arm(Timer::Election);
+        let term = p.stable().term;
+        ask(p, Role::PreCandidate, Message::PreVote(term));
     }
 
     /// "... if the candidate's log is sufficiently up-to-date, and the voters have not received
     /// heartbeats from a valid leader for at least a baseline election time-out" (thesis, 9.6).
     /// Nothing is written: a pre-vote binds no process.
     fn on_pre_vote(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
-        if term < p.stable().term {
-            return self.tell_term(p, from);
-        }
         let Process { role, leader, .. } = *p.state;
         let counts = role != Role::Leader || self.prevote != PreVote::LogAndSilenceOfFollowers;
         let hears_a_leader = leader.is_some() && counts && self.prevote.heeds_silence();
-        let insists = role == Role::Candidate && self.unelected == Unelected::Insists;
-        if hears_a_leader || insists || self.refuses(p.id()) {
+        if hears_a_leader || self.insists(role) || self.refuses(p.id()) {
             return;
         }
         if self.prevote == PreVote::Silence || self.logs.at_least_as_fresh(from, p.id()) {
@@ -299,15 +273,10 @@ impl RaftElection {
     /// grant its vote" (6): the rule `stickiness`. A leader hears itself. Who has entered the term
     /// of a leader without a vote has one to give yet: the rule `known_leader`.
     fn on_request_vote(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
-        if term < p.stable().term {
-            return self.tell_term(p, from);
-        }
         if self.stickiness && p.state.leader.is_some() {
             return;
         }
-        if term > p.stable().term {
-            self.adopt(p, term);
-        }
+        self.on_higher_term(p, term);
         let free = p.stable().vote.is_none_or(|vote| vote == from);
         let led = self.known_leader && p.state.leader.is_some_and(|leader| leader != from);
         if free && !led && !self.refuses(p.id()) && self.logs.at_least_as_fresh(from, p.id()) {
@@ -343,12 +312,7 @@ impl RaftElection {
     /// "If the leader's term is at least as large as the candidate's current term, then the
     /// candidate recognises the leader as legitimate" (5.2).
     fn on_heartbeat(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
-        if term < p.stable().term {
-            return self.tell_term(p, from);
-        }
-        if term > p.stable().term {
-            self.adopt(p, term);
-        }
+        self.on_higher_term(p, term);
         let asks = matches!(p.state.role, Role::PreCandidate | Role::Candidate);
         if asks && self.returning == Returning::ForgetsVote {
             p.persist(Stable { vote: None, ..p.stable() });
@@ -360,17 +324,12 @@ impl RaftElection {
     }
 
     /// "If a candidate or leader discovers that its term is out of date, it immediately reverts to
-    /// follower state" (5.1).
+    /// follower state" (5.1). A process enters a term that others have reached with a vote to give.
     fn on_higher_term(&self, p: &mut Local<'_, Self>, term: Term) {
         if term > p.stable().term {
-            self.adopt(p, term);
+            p.persist(Stable { term, vote: None });
+            self.follow(p, None);
         }
-    }
-
-    /// Enters a term that others have reached, with a vote to give.
-    fn adopt(&self, p: &mut Local<'_, Self>, term: Term) {
-        p.persist(Stable { term, vote: None });
-        self.follow(p, None);
     }
 
     fn follow(&self, p: &mut Local<'_, Self>, leader: Option<Id>) {
@@ -378,22 +337,17 @@ impl RaftElection {
         p.cancel(Timer::Quorum);
         *p.state = Process { role: Role::Follower, leader, granted: Ids::NONE };
         self.arm_election(p);
-        if leader.is_some() && self.remembers() {
+        // By other rules it makes no difference how long ago a leader was heard.
+        if leader.is_some() && (self.stickiness || self.prevote.heeds_silence()) {
             p.arm(Timer::Baseline);
         } else {
             p.cancel(Timer::Baseline);
         }
     }
 
-    /// Whether it makes a difference how long ago a leader was heard.
-    fn remembers(&self) -> bool {
-        self.stickiness || self.prevote.heeds_silence()
-    }
-
-    /// Whether a process whose election time-out expires asks for votes without a canvass.
-    fn campaigns_at_once(&self, role: Role) -> bool {
-        let insists = role == Role::Candidate && self.unelected == Unelected::Insists;
-        insists || self.prevote == PreVote::None
+    /// Returns whether a process in this role asks for votes again and again, without a canvass.
+    fn insists(&self, role: Role) -> bool {
+        role == Role::Candidate && self.unelected == Unelected::Insists
     }
 
     /// Every process that knows itself as a voter waits to run: the rule `promoted`.
@@ -424,6 +378,14 @@ impl RaftElection {
     }
 }
 
+/// A process grants its (pre-)vote to itself, and asks all others for theirs.
+fn ask(p: &mut Local<'_, RaftElection>, role: Role, message: Message) {
+    *p.state = Process { role, leader: None, granted: Ids::NONE.with(p.id()) };
+    p.cancel(Timer::Baseline);
+    p.send_to_others(message);
+    p.arm(Timer::Election);
+}
+
 /// A process that asks for votes is in an election, from its canvass on.
 fn begins_election(before: &Process, _: &Process, effects: &[Effect<RaftElection>]) -> bool {
     effects.iter().any(|effect| match effect {
@@ -445,16 +407,11 @@ fn hears_a_leader(view: &View<'_, RaftElection>, me: Id) -> bool {
     view.ids().any(|id| leads(view, id) && view.hears(me, id) && term(id) >= term(me))
 }
 
-/// A leader's next heartbeat changes nothing.
-fn has_no_news(rules: &RaftElection, view: &View<'_, RaftElection>, me: Id) -> bool {
-    !has_news(rules, view, me)
-}
-
 /// Whether a leader's next heartbeat would change anything: a process is to follow it, or to tell
 /// it that it is behind.
 fn has_news(rules: &RaftElection, view: &View<'_, RaftElection>, leader: Id) -> bool {
     let term = |id| view.stable(id).term;
-    view.ids().filter(|&id| id != leader && view.up(id) && view.hears(id, leader)).any(|id| {
+    view.live().filter(|&id| id != leader && view.hears(id, leader)).any(|id| {
         let process = view.process(id);
         match term(id) {
             higher if higher > term(leader) => {
@@ -472,11 +429,10 @@ fn has_news(rules: &RaftElection, view: &View<'_, RaftElection>, leader: Id) -> 
 fn has_contact(rules: &RaftElection, view: &View<'_, RaftElection>, leader: Id) -> bool {
     let term = |id| view.stable(id).term;
     let answers = |&id: &Id| {
-        let both_ways = view.hears(leader, id) && view.hears(id, leader);
         let answers = || view.rules_of(rules, id).answer_lower || term(id) <= term(leader);
-        id == leader || (both_ways && answers())
+        id == leader || (view.links(leader, id) && answers())
     };
-    view.ids().filter(answers).count() >= majority(view.ids().count())
+    view.ids().filter(answers).count() >= majority(view.nodes)
 }
 
 fn leads(view: &View<'_, RaftElection>, id: Id) -> bool {

@@ -14,8 +14,8 @@
 //! perfect timing, then, no other timer of a process expires while it waits for one.
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Effect, Id, Judge, Local, MAX_SEARCHED, Property, Protocol, TimerRow, View,
-    WithinBounds, duration_table, event_type, rule_type, state_type,
+    Belief, Duration, Effect, Id, Judge, Local, MAX_SEARCHED, Options, Property, Protocol,
+    TimerRow, View, WithinBounds, duration_table, event_type, rule_type, state_type,
 };
 use bellwether_engine::temporal::{Liveness, Temporal};
 use serde::{Serialize, Serializer};
@@ -244,7 +244,7 @@ impl<M: Rounds + Serialize> Serialize for Outbox<M> {
     }
 }
 
-/// A protocol on a ring, in which `M` goes round.
+/// A protocol on a ring, in which `M` goes round: what is its own, and what all do alike.
 pub(super) trait Ring<M: Rounds>:
     Protocol<Process = Process<M>, Message = M, Timer = Timer>
 {
@@ -263,74 +263,67 @@ pub(super) trait Ring<M: Rounds>:
 
     /// The announcement of `leader` goes round.
     fn announce(&self, p: &mut Local<'_, Self>, leader: Id);
-}
 
-/// Makes a protocol of a type whose rules are those of a ring; the last is its `T_LAP`.
-macro_rules! protocol {
-    ($rules:ident, $name:literal, $summary:literal, $lap:expr) => {
-        const _: () = {
-            use bellwether_engine::protocol::{
-                Belief, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant,
-                View,
-            };
+    /// A candidate's election is under way already; any other process starts one.
+    fn start_election_unless_candidate(&self, p: &mut Local<'_, Self>, reason: &'static str) {
+        if p.state.role != Role::Candidate {
+            self.start_election(p, reason);
+        }
+    }
 
-            impl Protocol for $rules {
-                const NAME: &'static str = $name;
-                const SUMMARY: &'static str = $summary;
-                const VARIANTS: &'static [Variant<Self>] = VARIANTS;
-                const TIMERS: &'static [TimerRow<Self>] = &ring::timers($lap);
-                const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
-                const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+    fn take_part(&self, p: &mut Local<'_, Self>, role: Role) {
+        retire(p);
+        (p.state.role, p.state.leader) = (role, None);
+        if self.ring().t_lap {
+            p.arm(Timer::Lap);
+        }
+    }
 
-                const OPTIONS: Options<Self> = Options {
-                    within_bounds: Some(ring::within()),
-                    begins_election: ring::begins_election,
-                    ..Options::NONE
-                };
-
-                type Process = ring::Process<Message>;
-                type Stable = ();
-                type Message = Message;
-                type Timer = ring::Timer;
-
-                fn converged(&self, p: &mut Local<'_, Self>) {
-                    ring::converged(self, p);
-                }
-
-                fn recover(&self, p: &mut Local<'_, Self>) {
-                    ring::recover(self, p);
-                }
-
-                fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
-                    ring::acknowledge(self, p, from, message);
-                    self.arrives(p, message);
-                }
-
-                fn expire(&self, p: &mut Local<'_, Self>, timer: ring::Timer) {
-                    ring::expire(self, p, timer);
-                }
-
-                fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: ring::Timer) -> bool {
-                    ring::may_time_out(self, view, me, timer)
-                }
-
-                fn belief(process: &ring::Process<Message>) -> Belief {
-                    ring::belief(process)
-                }
-
-                fn role(process: &ring::Process<Message>) -> &'static str {
-                    ring::role(process)
-                }
+    /// A process follows `leader`, or leads if that is itself.
+    fn take_for_leader(&self, p: &mut Local<'_, Self>, leader: Id) {
+        retire(p);
+        p.state.leader = Some(leader);
+        if leader != p.id() {
+            p.state.role = Role::Follower;
+            p.arm(Timer::Watch);
+        } else {
+            p.state.role = Role::Leader;
+            if self.ring().watch == Watch::Announcement {
+                p.arm(Timer::Heartbeat);
             }
-        };
-    };
+        }
+    }
+
+    /// Sends `message` to the successor.
+    fn hand_on(&self, p: &mut Local<'_, Self>, message: M) {
+        let successor = self.ring().order.after(p.id(), p.nodes());
+        p.send(successor, message);
+        if self.ring().skip {
+            p.state.outbox.keep(message, successor);
+            p.arm(Timer::Hop);
+        }
+    }
+
+    /// Whether `me` follows `leader` if that one is announced to it.
+    fn accepts(&self, me: Id, leader: Id) -> bool {
+        self.ring().accept == Accept::Any || leader >= me
+    }
 }
-pub(super) use protocol;
+
+/// What a protocol on a ring says that not every protocol does.
+pub(super) const fn options<M: Rounds, P: Ring<M>>() -> Options<P> {
+    let mut options = Options::<P>::NONE;
+    options.within_bounds = Some(WithinBounds {
+        at_most: "14 messages that a process has handed on and that are not acknowledged",
+        within: |_, process, _| process.outbox.is_within_bounds(),
+    });
+    options.begins_election = begins_election::<M, P>;
+    options
+}
 
 /// Every process is up and follows the highest id.
 pub(super) fn converged<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
-    let highest = p.highest();
-    take_for_leader(ring, p, highest);
+    ring.take_for_leader(p, p.highest());
 }
 
 /// A process recovers: the rule `restart`.
@@ -344,6 +337,14 @@ pub(super) fn recover<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
             }
         }
     }
+}
+
+/// A message that goes round is acknowledged to the process that handed it on.
+pub(super) fn receive<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>, from: Id, message: M) {
+    if let (true, Some(lap)) = (ring.ring().skip, message.lap()) {
+        p.send(from, M::ack(lap));
+    }
+    ring.arrives(p, message);
 }
 
 pub(super) fn expire<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>, timer: Timer) {
@@ -360,66 +361,10 @@ pub(super) fn expire<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>, time
     }
 }
 
-/// A candidate's election is under way already; any other process starts one.
-pub(super) fn start_election_unless_candidate<M: Rounds, P: Ring<M>>(
-    ring: &P,
-    p: &mut Local<'_, P>,
-    reason: &'static str,
-) {
-    if p.state.role != Role::Candidate {
-        ring.start_election(p, reason);
-    }
-}
-
-pub(super) fn take_part<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>, role: Role) {
-    retire(p);
-    (p.state.role, p.state.leader) = (role, None);
-    if ring.ring().t_lap {
-        p.arm(Timer::Lap);
-    }
-}
-
-/// A process follows `leader`, or leads if that is itself.
-pub(super) fn take_for_leader<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>, leader: Id) {
-    retire(p);
-    p.state.leader = Some(leader);
-    if leader != p.id() {
-        p.state.role = Role::Follower;
-        p.arm(Timer::Watch);
-    } else {
-        p.state.role = Role::Leader;
-        if ring.ring().watch == Watch::Announcement {
-            p.arm(Timer::Heartbeat);
-        }
-    }
-}
-
 /// A new role waits for nothing of the old one; what was handed on is another matter.
 fn retire<M: Rounds, P: Ring<M>>(p: &mut Local<'_, P>) {
     for timer in [Timer::Lap, Timer::Watch, Timer::Heartbeat] {
         p.cancel(timer);
-    }
-}
-
-/// Sends `message` to the successor.
-pub(super) fn hand_on<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>, message: M) {
-    let successor = ring.ring().order.after(p.id(), p.nodes());
-    p.send(successor, message);
-    if ring.ring().skip {
-        p.state.outbox.keep(message, successor);
-        p.arm(Timer::Hop);
-    }
-}
-
-/// Acknowledges a message that goes round to the process that handed it on.
-pub(super) fn acknowledge<M: Rounds, P: Ring<M>>(
-    ring: &P,
-    p: &mut Local<'_, P>,
-    from: Id,
-    message: M,
-) {
-    if let (true, Some(lap)) = (ring.ring().skip, message.lap()) {
-        p.send(from, M::ack(lap));
     }
 }
 
@@ -431,40 +376,21 @@ pub(super) fn acknowledged<M: Rounds, P: Ring<M>>(p: &mut Local<'_, P>, lap: Lap
     }
 }
 
-/// No acknowledgement came in time: who should have sent it has failed, and is skipped. If all
-/// others have, there is no other process to lead. If something was removed that could not have
-/// come home, there may be no leader.
+/// No acknowledgement came in time: the process that should have sent it has failed, and what it
+/// should have taken goes to the one after it. If all others have failed, there is no other process
+/// to lead. By the rule `orphans`, what could not come home is removed, and there may be no leader.
 fn on_silence<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
-    match skip(ring, p) {
-        Skipped::AllOthers if p.state.role != Role::Leader => {
-            p.because("unanswered");
-            take_for_leader(ring, p, p.id());
-        }
-        Skipped::Orphans => start_election_unless_candidate(ring, p, "originator_silent"),
-        Skipped::AllOthers | Skipped::Nothing => {}
-    }
-}
-
-/// What follows when a process is skipped.
-enum Skipped {
-    /// All others were: the process is alone in the ring.
-    AllOthers,
-    /// Something was removed, because it could not have come home.
-    Orphans,
-    /// Everything went to the next.
-    Nothing,
-}
-
-/// What a silent process should have taken goes to the one after it, except, by the rule `orphans`,
-/// what could not come home.
-fn skip<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) -> Skipped {
     let (rules, me, nodes) = (ring.ring(), p.id(), p.nodes());
     let after = |silent| rules.order.after(silent, nodes);
     let kept = p.state.outbox;
     if kept.iter().any(|(_, silent)| after(silent) == me) {
         p.state.outbox = Outbox::default();
         p.cancel(Timer::Hop);
-        return Skipped::AllOthers;
+        if p.state.role != Role::Leader {
+            p.because("unanswered");
+            ring.take_for_leader(p, me);
+        }
+        return;
     }
     let removes = rules.orphans == Orphans::Removed;
     let orphan = |(message, silent): (M, Id)| removes && message.is_orphaned_by(silent);
@@ -477,34 +403,25 @@ fn skip<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) -> Skipped {
     if !rest.is_empty() {
         p.arm(Timer::Hop);
     }
-    if kept.iter().any(orphan) { Skipped::Orphans } else { Skipped::Nothing }
+    if kept.iter().any(orphan) {
+        ring.start_election_unless_candidate(p, "originator_silent");
+    }
 }
 
 pub(super) fn belief<M>(process: &Process<M>) -> Belief {
-    match (process.role, process.leader) {
-        (Role::Leader, _) => Belief::Leads,
-        (Role::Follower, Some(leader)) => Belief::Follows(leader),
-        _ => Belief::Undecided,
-    }
+    let follows = process.leader.filter(|_| process.role == Role::Follower);
+    Belief::of(process.role == Role::Leader, follows)
 }
 
 /// An election begins when a process becomes a candidate, or is one anew; sending the same to
 /// another because a process is skipped begins none.
-pub(super) fn begins_election<M: Rounds, P: Ring<M>>(
+fn begins_election<M: Rounds, P: Ring<M>>(
     before: &Process<M>,
     after: &Process<M>,
     effects: &[Effect<P>],
 ) -> bool {
-    let again = effects.iter().any(|effect| matches!(effect, Effect::Arm(Timer::Lap)));
+    let again = effects.contains(&Effect::Arm(Timer::Lap));
     after.role == Role::Candidate && (before.role != Role::Candidate || again)
-}
-
-/// How much a process keeps at most that is not acknowledged.
-pub(super) const fn within<M: Rounds, P: Ring<M>>() -> WithinBounds<P> {
-    WithinBounds {
-        at_most: "14 messages that a process has handed on and that are not acknowledged",
-        within: |_, process, _| process.outbox.is_within_bounds(),
-    }
 }
 
 pub(super) fn role<M>(process: &Process<M>) -> &'static str {
@@ -529,6 +446,11 @@ pub(super) const fn laps_end<M: Rounds, P: Ring<M>>() -> Property<Judge<P>> {
             !view.in_flight(|_, _, message| message.lap().is_some_and(down))
         })),
     }
+}
+
+/// No announcement of a leader that has failed is in flight.
+pub(super) fn none_announces_the_dead<M: Rounds, P: Ring<M>>(_: &P, view: &View<'_, P>) -> bool {
+    !view.in_flight(|_, _, message| message.announces().is_some_and(|id| !view.up(id)))
 }
 
 /// The rows of a ring's timers. `T_lap` waits for every hop of a lap, so the hop comes first.
@@ -559,7 +481,11 @@ pub(super) fn may_time_out<M: Rounds, P: Ring<M>>(
     timer: Timer,
 ) -> bool {
     match timer {
-        Timer::Hop => no_ack_can_come(view, me),
+        // Everything handed on has arrived somewhere, and no acknowledgement is on its way.
+        Timer::Hop => !view.in_flight(|from, to, message| match message.lap() {
+            Some(_) => from == me,
+            None => to == me,
+        }),
         _ if view.armed(me, Timer::Hop) => false,
         Timer::Lap => election_has_failed(ring, view, me),
         Timer::Watch => leader_is_silent(ring, view, me),
@@ -571,39 +497,24 @@ pub(super) fn may_time_out<M: Rounds, P: Ring<M>>(
 
 /// A heartbeat tells no process anything new once every process follows the leader.
 fn all_follow<M: Rounds, P: Ring<M>>(_: &P, view: &View<'_, P>, me: Id) -> bool {
-    view.ids().filter(|&id| view.up(id)).all(|id| view.process(id).leader == Some(me))
-}
-
-/// Whether `me` follows `leader` if that one is announced to it.
-pub(super) fn accepts<M: Rounds, P: Ring<M>>(ring: &P, me: Id, leader: Id) -> bool {
-    ring.ring().accept == Accept::Any || leader >= me
+    view.live().all(|id| view.process(id).leader == Some(me))
 }
 
 /// Whether a message that `wanted` is in flight, or with a process that is up and may have to send
 /// it to the next.
 fn under_way<M: Rounds, P: Ring<M>>(view: &View<'_, P>, wanted: impl Fn(&M) -> bool) -> bool {
-    let kept =
-        |id: Id| view.up(id) && view.process(id).outbox.iter().any(|(message, _)| wanted(&message));
-    view.in_flight(|_, _, message| wanted(&message)) || view.ids().any(kept)
-}
-
-/// `Hop`: everything handed on has arrived somewhere, and no acknowledgement is on its way.
-fn no_ack_can_come<M: Rounds, P: Ring<M>>(view: &View<'_, P>, me: Id) -> bool {
-    !view.in_flight(|from, to, message| match message.lap() {
-        Some(_) => from == me,
-        None => to == me,
-    })
+    let kept = |id: Id| view.process(id).outbox.iter().any(|(message, _)| wanted(&message));
+    view.in_flight(|_, _, message| wanted(&message)) || view.live().any(kept)
 }
 
 /// `T_lap`: nothing is under way that could end the election, and no other leader that this process
 /// accepts repeats its announcement.
 fn election_has_failed<M: Rounds, P: Ring<M>>(ring: &P, view: &View<'_, P>, me: Id) -> bool {
     let repeats = |id: Id| {
-        let leads = accepts(ring, me, id) && view.process(id).role == Role::Leader;
+        let leads = ring.accepts(me, id) && view.process(id).role == Role::Leader;
         leads && ring.ring().watch == Watch::Announcement && view.hears(me, id)
     };
-    let hope = |message: &M| ring.may_end_election(me, message);
-    !view.ids().any(repeats) && !under_way(view, hope)
+    !view.ids().any(repeats) && !under_way(view, |message: &M| ring.may_end_election(me, message))
 }
 
 /// A follower's watch: its leader gives no sign of life, or (with announcements) neither leads nor
@@ -618,10 +529,9 @@ fn leader_is_silent<M: Rounds, P: Ring<M>>(ring: &P, view: &View<'_, P>, me: Id)
         let said = message.announces();
         said.is_some() && (known.is_none() || said == known)
     };
-    match (ring.ring().watch, known) {
-        (Watch::Answer, Some(leader)) => !(view.hears(me, leader) && view.hears(leader, me)),
-        (Watch::Answer, None) => false,
-        (Watch::Announcement, _) => {
+    match ring.ring().watch {
+        Watch::Answer => known.is_some_and(|leader| !view.links(me, leader)),
+        Watch::Announcement => {
             let led = known.map_or_else(|| view.ids().any(leads), leads);
             !led && !under_way(view, announced)
         }

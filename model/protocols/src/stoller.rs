@@ -13,8 +13,8 @@
 //! or waiting (it was halted, and waits for the one that halted it to lead).
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Elects, Id, Ids, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Rule,
-    TimerRow, Variant, View, duration_table, event_type, state_type,
+    Belief, Effect, Elects, Id, Ids, Local, MAX_SEARCHED, Options, Protocol, TimerRow, View,
+    duration_table, event_type, state_type,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,8 @@ mod questions;
 mod rules;
 
 pub use election::Elid;
+use properties::PROPERTIES;
+use rules::VARIANTS;
 pub use rules::{
     Again, Answer, Begins, Counter, Halted, Incarnation, Query, Restart, Stoller, Unanswered,
 };
@@ -77,6 +79,17 @@ pub struct Process {
     pub plays_dead: bool,
 }
 
+impl Process {
+    /// Whether it is in an election of its own.
+    fn holds_election(&self) -> bool {
+        matches!(self.status, Status::Elec1 | Status::Elec2)
+    }
+
+    fn leads(&self) -> bool {
+        Stoller::belief(self) == Belief::Leads
+    }
+}
+
 /// What processes send to each other; each carries the election that it belongs to.
 #[event_type]
 pub enum Message {
@@ -118,7 +131,23 @@ const fn detector(at: usize) -> TimerRow<Stoller> {
     TimerRow::detector(Timer::Monitor(Id::at(at)), &T_DETECT)
 }
 
-const _: () = assert!(Stoller::TIMERS.len() == MAX_SEARCHED + 1);
+const TIMERS: &[TimerRow<Stoller>] = &[
+    detector(0),
+    detector(1),
+    detector(2),
+    detector(3),
+    detector(4),
+    detector(5),
+    detector(6),
+    TimerRow::fixed(Timer::Ask, &T_ASK)
+        .armed_if(|rules: &Stoller| {
+            rules.query != Query::None || rules.unanswered != Unanswered::Waits
+        })
+        .periodic(all_follow)
+        .waits_if(|process| process.pendack.is_some()),
+];
+
+const _: () = assert!(TIMERS.len() == MAX_SEARCHED + 1);
 
 impl From<Timer> for String {
     fn from(timer: Timer) -> String {
@@ -133,14 +162,9 @@ impl TryFrom<String> for Timer {
     type Error = String;
 
     fn try_from(text: String) -> Result<Timer, String> {
-        if text == "ask" {
-            return Ok(Timer::Ask);
-        }
-        let number = text.strip_prefix("monitor-").and_then(|number| number.parse().ok());
-        number
-            .and_then(election::id)
-            .map(Timer::Monitor)
-            .ok_or_else(|| format!("no timer is called '{text}'"))
+        let monitored = text.strip_prefix("monitor-").and_then(election::id);
+        let timer = if text == "ask" { Some(Timer::Ask) } else { monitored.map(Timer::Monitor) };
+        timer.ok_or_else(|| format!("no timer is called '{text}'"))
     }
 }
 
@@ -154,25 +178,6 @@ impl Protocol for Stoller {
     const NAME: &'static str = "stoller";
     const SUMMARY: &'static str =
         "the bully over a failure detector, its elections named (Stoller 1997, gen_leader)";
-    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] = &[
-        detector(0),
-        detector(1),
-        detector(2),
-        detector(3),
-        detector(4),
-        detector(5),
-        detector(6),
-        TimerRow::fixed(Timer::Ask, &T_ASK)
-            .armed_if(|rules: &Self| {
-                rules.query != Query::None || rules.unanswered != Unanswered::Waits
-            })
-            .periodic(all_follow)
-            .waits_if(|process| process.pendack.is_some()),
-    ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
-
     const OPTIONS: Options<Self> = Options {
         // A leader that tells others whom it has is not replaced by a higher process.
         elects: |rules| match rules.halted {
@@ -187,11 +192,9 @@ impl Protocol for Stoller {
         ..Options::NONE
     };
 
-    type Process = Process;
-    /// How often it has started: the number of its incarnation, where that is stable.
-    type Stable = u8;
-    type Message = Message;
-    type Timer = Timer;
+    // On stable storage is how often it has started: the number of its incarnation, where that is
+    // stable.
+    parts!(Process, u8, Message, Timer);
 
     /// Every process has started once and begun one election; that of the highest id was won.
     fn converged(&self, p: &mut Local<'_, Self>) {
@@ -256,18 +259,14 @@ impl Protocol for Stoller {
     /// quicker.
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         match timer {
-            Timer::Monitor(j) => {
-                let reached = view.hears(me, j) && view.hears(j, me);
-                !reached || (me < j && view.process(j).plays_dead)
-            }
+            Timer::Monitor(j) => !view.links(me, j) || (me < j && view.process(j).plays_dead),
             Timer::Ask => {
                 let answered = !view.in_flight(|from, to, m| match m {
                     Message::NormQ(_) | Message::Halt(_) => from == me,
                     Message::NotNorm(_) | Message::Ack(_) | Message::Rej(_) => to == me,
                     _ => false,
                 });
-                let reached = |asked| view.hears(asked, me) && view.hears(me, asked);
-                answered && view.process(me).pendack.is_none_or(reached)
+                answered && view.process(me).pendack.is_none_or(|asked| view.links(asked, me))
             }
         }
     }
@@ -294,12 +293,10 @@ impl Protocol for Stoller {
 /// A process enters stage 1, or stage 2 without it; one that has no process below passes it at
 /// once. A process that is in an election already starts another if that has another name.
 fn begins_election(before: &Process, after: &Process, _: &[Effect<Stoller>]) -> bool {
-    let holds = |p: &Process| matches!(p.status, Status::Elec1 | Status::Elec2);
-    let leads = |p: &Process| Stoller::belief(p) == Belief::Leads;
-    if holds(before) {
-        return holds(after) && after.elid != before.elid;
+    if before.holds_election() {
+        return after.holds_election() && after.elid != before.elid;
     }
-    holds(after) || (leads(after) && !leads(before))
+    after.holds_election() || (after.leads() && !before.leads())
 }
 
 /// Elections.
@@ -307,14 +304,11 @@ impl Stoller {
     /// The number of this incarnation. Where these are volatile, all that is kept is that it has
     /// started before, which none but the detectors of the others asks.
     fn incarnate(&self, p: &mut Local<'_, Self>) -> u8 {
-        let (starts, incarnation) = match self.incarnation {
-            Incarnation::Stable => {
-                let starts = p.stable().saturating_add(1);
-                (starts, starts)
-            }
-            Incarnation::Volatile => (1, 0),
+        let incarnation = match self.incarnation {
+            Incarnation::Stable => p.stable().saturating_add(1),
+            Incarnation::Volatile => 0,
         };
-        p.persist(starts);
+        p.persist(incarnation.max(1));
         incarnation
     }
 
@@ -378,21 +372,14 @@ impl Stoller {
         p.state.ldr = Ldr::Itself;
         p.state.pendack = None;
         p.state.acks = Ids::NONE;
-        for id in acks.iter() {
-            p.send(id, Message::Ldr(elid));
-        }
+        p.send_to_each(acks.iter(), Message::Ldr(elid));
         self.watch_as_leader(p, acks);
     }
 
     /// A leader that asks those that are down has to know who is; and it asks from time to time.
     fn watch_as_leader(&self, p: &mut Local<'_, Self>, followers: Ids) {
         monitor_only(p, if self.query == Query::Down { followers } else { Ids::NONE });
-        let asks = match self.query {
-            Query::None => false,
-            Query::Down => true,
-            Query::Lower => p.lower().next().is_some(),
-        };
-        if asks {
+        if self.query == Query::Down || self.query == Query::Lower && p.lower().next().is_some() {
             p.arm(Timer::Ask);
         }
     }

@@ -7,7 +7,7 @@
 //! two protocols have in common is in [`commit`].
 
 use crate::commit::{self, Commit, Confirm, Heeds, Recovered, Rules, Silence, Steps};
-use bellwether_engine::protocol::{Id, Variant, rule_type};
+use bellwether_engine::protocol::{Id, Judge, Property, TimerRow, Variant, rule_type};
 
 /// The rules of three-phase commit.
 #[rule_type]
@@ -49,11 +49,14 @@ pub enum Termination {
     Optimistic,
 }
 
-commit::protocol!(
-    ThreePhaseCommit,
+protocol_by! { commit: ThreePhaseCommit,
     "three-phase-commit",
-    "a commit that tells all that all voted YES before it commits (Skeen 1981, 1982)"
-);
+    "a commit that tells all that all voted YES before it commits (Skeen 1981, 1982)";
+    commit::Process, commit::Record, commit::Message
+}
+
+const TIMERS: &[TimerRow<ThreePhaseCommit>] = &commit::timers();
+const PROPERTIES: &[Property<Judge<ThreePhaseCommit>>] = &commit::properties();
 
 impl Commit for ThreePhaseCommit {
     fn commit(&self) -> Rules {

@@ -7,7 +7,7 @@
 //! protocols have in common is in [`commit`].
 
 use crate::commit::{self, Commit, Confirm, Heeds, Recovered, Rules, Silence, Steps};
-use bellwether_engine::protocol::{Id, Variant, rule_type};
+use bellwether_engine::protocol::{Id, Judge, Property, TimerRow, Variant, rule_type};
 
 /// The rules of two-phase commit.
 #[rule_type]
@@ -35,11 +35,14 @@ pub enum Termination {
     Unilateral,
 }
 
-commit::protocol!(
-    TwoPhaseCommit,
+protocol_by! { commit: TwoPhaseCommit,
     "two-phase-commit",
-    "all vote, then the elected coordinator decides: a commit in two phases (Gray 1978)"
-);
+    "all vote, then the elected coordinator decides: a commit in two phases (Gray 1978)";
+    commit::Process, commit::Record, commit::Message
+}
+
+const TIMERS: &[TimerRow<TwoPhaseCommit>] = &commit::timers();
+const PROPERTIES: &[Property<Judge<TwoPhaseCommit>>] = &commit::properties();
 
 impl Commit for TwoPhaseCommit {
     fn commit(&self) -> Rules {

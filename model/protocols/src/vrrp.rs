@@ -13,8 +13,8 @@
 //! Discovery), and intervals that differ from router to router.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Effects, Elects, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
-    Timers, Variant, View, duration_table, event_type, rule_type, state_type,
+    Belief, Effect, Effects, Elects, Id, Judge, Local, Options, Property, Protocol, Variant, View,
+    duration_table, event_type, rule_type, state_type,
 };
 
 /// The rules of the election that can be set, or are worth a question.
@@ -122,19 +122,19 @@ pub enum Message {
     PriorityZero,
 }
 
-/// What a router waits for.
-#[event_type]
-pub enum Timer {
+timer_table! { Vrrp:
     /// `Adver_Timer`: the next ADVERTISEMENT is due.
-    Advertisement,
+    Advertisement => fixed(&T_ADVERTISE).periodic(all_are_told);
     /// `Active_Down_Timer`, set to `Active_Down_Interval`.
-    ActiveDown,
+    ActiveDown => fixed(&T_DOWN).staggered(&T_SKEW, skew);
     /// `Active_Down_Timer`, set to `Skew_Time` because the Active router has resigned.
-    Skew,
+    Skew => fixed(&T_SKEW).armed_if(|rules| rules.skew).staggered(&T_SKEW, more_skew);
     /// This router is restarted in an orderly way (the rule `restart`).
-    Restart,
+    Restart => fixed(&T_RESTART).armed_if(|rules| rules.restart).periodic(|_, _, _| false);
     /// This router has started, and does not preempt yet (the rule `preempt_delay`).
-    PreemptDelay,
+    PreemptDelay => fixed(&T_PREEMPT_DELAY)
+        .armed_if(|rules| rules.preempt_delay != PreemptDelay::None)
+        .periodic(|_, _, _| false);
 }
 
 duration_table! {
@@ -154,31 +154,18 @@ impl Process {
     }
 }
 
+const PROPERTIES: &[Property<Judge<Vrrp>>] = property_table! {
+    "one-active-again": "□◇ |{up i: active(i)}| ≤ 1",
+        "again and again there is no more than one Active router (RFC 9568, section 1)";
+        AlwaysEventually(|_, view| {
+            view.live().filter(|&id| view.process(id).phase == Phase::Active).count() <= 1
+        });
+};
+
 impl Protocol for Vrrp {
     const NAME: &'static str = "vrrp";
     const SUMMARY: &'static str =
         "one router answers for a shared address; priority sets the time-outs apart (RFC 9568)";
-    const VARIANTS: &'static [Variant<Self>] = VARIANTS;
-    const TIMERS: &'static [TimerRow<Self>] = &[
-        TimerRow::fixed(Timer::Advertisement, &T_ADVERTISE).periodic(all_are_told),
-        TimerRow::fixed(Timer::ActiveDown, &T_DOWN).staggered(&T_SKEW, skew),
-        TimerRow::fixed(Timer::Skew, &T_SKEW)
-            .armed_if(|rules: &Self| rules.skew)
-            .staggered(&T_SKEW, more_skew),
-        TimerRow::fixed(Timer::Restart, &T_RESTART)
-            .armed_if(|rules: &Self| rules.restart)
-            .periodic(|_, _, _| false),
-        TimerRow::fixed(Timer::PreemptDelay, &T_PREEMPT_DELAY)
-            .armed_if(|rules: &Self| rules.preempt_delay != PreemptDelay::None)
-            .periodic(|_, _, _| false),
-    ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = property_table! {
-        "one-active-again": "□◇ |{up i: active(i)}| ≤ 1",
-            "again and again there is no more than one Active router (RFC 9568, section 1)";
-            AlwaysEventually(at_most_one_active);
-    };
-    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
-
     const OPTIONS: Options<Self> = Options {
         // With `Preempt_Mode` off, the router that is Active stays so, whichever else starts.
         elects: |rules| match (rules.preempt, rules.priorities) {
@@ -192,10 +179,7 @@ impl Protocol for Vrrp {
         ..Options::NONE
     };
 
-    type Process = Process;
-    type Stable = ();
-    type Message = Message;
-    type Timer = Timer;
+    parts!(Process, (), Message, Timer);
 
     /// The highest is Active, and every other has heard so.
     fn converged(&self, p: &mut Local<'_, Self>) {
@@ -238,7 +222,6 @@ impl Protocol for Vrrp {
                 p.state.asserted = false;
                 p.state.cause = None;
                 advertise(p);
-                p.arm(Timer::Advertisement);
             }
             // Backup (section 6.4.2), `Active_Down_Timer`: there is no Active router that counts.
             Timer::ActiveDown | Timer::Skew if self.is_held(p) => {}
@@ -262,11 +245,8 @@ impl Protocol for Vrrp {
     }
 
     fn belief(process: &Process) -> Belief {
-        match (process.phase, process.active) {
-            (Phase::Active, _) => Belief::Leads,
-            (Phase::Backup, Some(active)) => Belief::Follows(active),
-            _ => Belief::Undecided,
-        }
+        let follows = process.active.filter(|_| process.phase == Phase::Backup);
+        Belief::of(process.phase == Phase::Active, follows)
     }
 
     fn role(process: &Process) -> &'static str {
@@ -311,10 +291,7 @@ impl Vrrp {
     fn active_receives(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
         match message {
             // Of priority 0: it says at once that it is there.
-            Message::PriorityZero => {
-                advertise(p);
-                p.arm(Timer::Advertisement);
-            }
+            Message::PriorityZero => advertise(p),
             // Of a higher priority, or of an equal one and a higher address: this router gives way,
             // whatever its `Preempt_Mode`.
             Message::Advertisement if self.outranks(from, p.id(), p.nodes()) => {
@@ -325,7 +302,7 @@ impl Vrrp {
             // once between two ADVERTISEMENTs of its own, so that the world stays finite.
             Message::Advertisement if self.asserts && !p.state.asserted => {
                 p.state.asserted = true;
-                advertise(p);
+                p.send_to_others(Message::Advertisement);
             }
             Message::Advertisement => {}
         }
@@ -367,19 +344,19 @@ impl Vrrp {
     }
 }
 
-/// One ADVERTISEMENT to all.
+/// One ADVERTISEMENT to all; the next is due an interval later.
 fn advertise(p: &mut Local<'_, Vrrp>) {
     p.send_to_others(Message::Advertisement);
+    p.arm(Timer::Advertisement);
 }
 
 /// From Initialize or Backup to Active (sections 6.4.1 and 6.4.2).
 fn become_active(p: &mut Local<'_, Vrrp>, cause: Cause) {
     *p.state = Process { phase: Phase::Active, cause: Some(cause), ..Process::default() };
-    p.cancel(Timer::ActiveDown);
-    p.cancel(Timer::Skew);
-    p.cancel(Timer::PreemptDelay);
+    for timer in [Timer::ActiveDown, Timer::Skew, Timer::PreemptDelay] {
+        p.cancel(timer);
+    }
     advertise(p);
-    p.arm(Timer::Advertisement);
 }
 
 /// From Initialize or Active to Backup: `Active_Down_Timer` is set to `Active_Down_Interval`.
@@ -429,7 +406,7 @@ impl Vrrp {
 
     /// Whether an ADVERTISEMENT of `from` keeps the Backup `id` quiet, its priority or its delay.
     fn heeds_now(&self, view: &View<'_, Self>, id: Id, from: Id) -> bool {
-        view.armed(id, Timer::PreemptDelay) || self.heeds(id, from, view.ids().count())
+        view.armed(id, Timer::PreemptDelay) || self.heeds(id, from, view.nodes)
     }
 
     /// Whether the first ADVERTISEMENT of `other` is on its way to `me`, and the time-out of `me`
@@ -471,7 +448,7 @@ impl Vrrp {
     /// only, or its priority is higher, so that its skew is shorter, by more than any ADVERTISEMENT
     /// is late.
     fn is_first(&self, view: &View<'_, Self>, me: Id, other: Id, cause: Cause) -> bool {
-        let nodes = view.ids().count();
+        let nodes = view.nodes;
         let mine = waits_since(view, me);
         let at_once = match (cause, mine) {
             (Cause::Heard(one), Cause::Heard(same)) => one == same,
@@ -490,20 +467,12 @@ impl Vrrp {
     fn is_news(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
         let mut knows = *view.process(other);
         let mut effects = Effects::new();
-        let timers = match view.armed(other, Timer::PreemptDelay) {
-            true => Timers::NONE.with::<Self>(Timer::PreemptDelay),
-            false => Timers::NONE,
-        };
-        let kept = ((), timers);
-        let mut p = Local::new(other, view.ids().count(), kept, &mut knows, &mut effects);
+        let has = ((), view.timers[other.index()]);
+        let mut p = Local::new(other, view.nodes, has, &mut knows, &mut effects);
         self.receive(&mut p, me, Message::Advertisement);
         let sends = effects.iter().any(|effect| matches!(effect, Effect::Send { .. }));
         knows != *view.process(other) || sends || view.armed(other, Timer::Skew)
     }
-}
-
-fn at_most_one_active(_: &Vrrp, view: &View<'_, Vrrp>) -> bool {
-    view.ids().filter(|&id| view.up(id) && view.process(id).phase == Phase::Active).count() <= 1
 }
 
 const VARIANTS: &[Variant<Vrrp>] = variant_table! { Vrrp:

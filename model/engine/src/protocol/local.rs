@@ -138,11 +138,16 @@ impl<'a, P: Protocol> Local<'a, P> {
         self.effects.push(Effect::Send { to, message });
     }
 
-    /// Sends `message` to all others.
-    pub fn send_to_others(&mut self, message: P::Message) {
-        for id in self.others() {
+    /// Sends `message` to each of these, in their order.
+    pub fn send_to_each(&mut self, to: impl IntoIterator<Item = Id>, message: P::Message) {
+        for id in to {
             self.send(id, message);
         }
+    }
+
+    /// Sends `message` to all others.
+    pub fn send_to_others(&mut self, message: P::Message) {
+        self.send_to_each(self.others(), message);
     }
 
     /// Arms `timer`, anew if it is armed already.

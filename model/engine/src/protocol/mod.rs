@@ -282,6 +282,29 @@ pub enum Belief {
     Undecided,
 }
 
+impl Belief {
+    /// Returns the belief of a process that leads, or that follows this one if there is one.
+    #[must_use]
+    pub fn of(leads: bool, follows: Option<Id>) -> Belief {
+        match follows {
+            _ if leads => Belief::Leads,
+            Some(leader) => Belief::Follows(leader),
+            None => Belief::Undecided,
+        }
+    }
+
+    /// Returns the leader that the process `me` believes in: itself if it leads.
+    #[inline]
+    #[must_use]
+    pub fn leader(self, me: Id) -> Option<Id> {
+        match self {
+            Belief::Leads => Some(me),
+            Belief::Follows(leader) => Some(leader),
+            Belief::Undecided => None,
+        }
+    }
+}
+
 /// A named set of rules, and the text that gives them.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant<P> {

@@ -10,6 +10,10 @@ use serde_json::{Value, json};
 pub trait RuleDocs {
     /// The rows of the rules: one for each field, in their order.
     const ROWS: &'static [RuleRow];
+
+    /// The names of the rules of which each process may have its own value: all but those that are
+    /// `#[rule(of_all)]`.
+    const OWN: &'static [&'static str];
 }
 
 /// The documentation of an enum whose variants are values of a rule: what it says of them.

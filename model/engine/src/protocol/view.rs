@@ -210,6 +210,31 @@ impl<'a, P: Protocol> View<'a, P> {
         self.up.contains(id)
     }
 
+    /// Returns the ids of the processes that elect and are up, ascending.
+    pub fn live(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
+        let up = self.up;
+        self.ids().filter(move |&id| up.contains(id))
+    }
+
+    /// Returns whether all live processes of which `of` says something say the same.
+    pub fn agree<T: PartialEq>(&self, of: impl FnMut(Id) -> Option<T>) -> bool {
+        let mut all = self.live().filter_map(of);
+        all.next().is_none_or(|first| all.all(|other| other == first))
+    }
+
+    /// Returns whether `me` waits for an answer in vain: every question of it has reached each
+    /// process that is up or may recover, and no answer to it is on its way.
+    pub fn all_answered(
+        &self,
+        me: Id,
+        asks: impl Fn(P::Message) -> bool,
+        answers: impl Fn(P::Message) -> bool,
+    ) -> bool {
+        !self.in_flight(|from, to, message| {
+            from == me && self.may_answer(to) && asks(message) || to == me && answers(message)
+        })
+    }
+
     /// Returns whether a message that is in flight to `id` may be answered: `id` is up, or may
     /// recover yet.
     #[must_use]

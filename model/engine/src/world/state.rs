@@ -166,11 +166,7 @@ impl State {
     #[inline]
     #[must_use]
     pub fn leader(&self, id: Id) -> Option<Id> {
-        match self.belief(id)? {
-            Belief::Leads => Some(id),
-            Belief::Follows(leader) => Some(leader),
-            Belief::Undecided => None,
-        }
+        self.belief(id)?.leader(id)
     }
 
     /// Returns whether `id` is up and leads.

@@ -1,8 +1,8 @@
 //! What the elected process does: it counts votes, or terminates what another began.
 
 use super::{
-    Commit, Confirm, Duty, Message, Record, Reports, Silence, Termination, Timer, belief, others,
-    participant, say, write,
+    Commit, Confirm, Duty, Message, Record, Reports, Silence, Termination, Timer, belief,
+    participant, say, say_to_others, write,
 };
 use crate::three_phase_commit::Termination as Three;
 use crate::two_phase_commit::Termination as Two;
@@ -13,12 +13,11 @@ use bellwether_engine::protocol::{Belief, Id, Ids, Local};
 pub(super) fn take_over<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
     match p.state.record {
         Record::Nothing => p.arm(Timer::Begin),
-        Record::Committed => say(p, others(p), Message::Commit),
-        Record::Aborted => say(p, others(p), Message::Abort),
+        decided @ (Record::Committed | Record::Aborted) => say_to_others(p, decided.message()),
         Record::Uncertain | Record::Committable | Record::Abortable => {
             p.state.heeds = None;
             turn_to(rules, p, Duty::Polling);
-            say(p, others(p), Message::Poll);
+            say_to_others(p, Message::Poll);
         }
     }
 }
@@ -35,12 +34,7 @@ pub(super) fn resign<P: Commit>(p: &mut Local<'_, P>) {
 fn turn_to<P: Commit>(rules: &P, p: &mut Local<'_, P>, duty: Duty) {
     p.state.duty = duty;
     p.cancel(Timer::Answers);
-    let waits = match duty {
-        Duty::Voting => rules.commit().silence != Silence::Waits,
-        Duty::Polling | Duty::Precommitting | Duty::Preaborting | Duty::Blocked => true,
-        Duty::None => false,
-    };
-    if waits {
+    if duty != Duty::Voting || rules.commit().silence != Silence::Waits {
         p.arm(Timer::Answers);
     }
 }
@@ -59,7 +53,7 @@ pub(super) fn begin<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
     }
     write(rules, p, Record::Uncertain);
     turn_to(rules, p, Duty::Voting);
-    say(p, others(p), Message::Request);
+    say_to_others(p, Message::Request);
 }
 
 /// YES: if it is the last vote, the second phase begins.
@@ -90,13 +84,8 @@ pub(super) fn on_no<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
 
 /// A participant says what its record is.
 pub(super) fn on_report<P: Commit>(rules: &P, p: &mut Local<'_, P>, from: Id, record: Record) {
-    let decision = match p.state.record {
-        Record::Committed => Some(Message::Commit),
-        Record::Aborted => Some(Message::Abort),
-        _ => None,
-    };
-    if let Some(decision) = decision {
-        return say(p, Ids::NONE.with(from), decision);
+    if p.state.record.is_decided() {
+        return say(p, Ids::NONE.with(from), p.state.record.message());
     }
     if record.is_decided() {
         return participant::on_decision(rules, p, record);
@@ -104,26 +93,20 @@ pub(super) fn on_report<P: Commit>(rules: &P, p: &mut Local<'_, P>, from: Id, re
     if !record.waits() {
         return;
     }
+    let counts = match p.state.duty {
+        Duty::None | Duty::Voting => false,
+        Duty::Precommitting => record == Record::Committable,
+        Duty::Preaborting => record == Record::Abortable,
+        Duty::Polling | Duty::Blocked => true,
+    };
+    if !counts {
+        return;
+    }
+    p.state.reports.note(from, record);
     match p.state.duty {
-        Duty::Polling => {
-            p.state.reports.note(from, record);
-            if all_have_reported(p) {
-                run_termination(rules, p);
-            }
-        }
-        Duty::Precommitting if record == Record::Committable => {
-            p.state.reports.note(from, record);
-            confirm(rules, p);
-        }
-        Duty::Preaborting if record == Record::Abortable => {
-            p.state.reports.note(from, record);
-            confirm(rules, p);
-        }
-        Duty::Blocked => {
-            p.state.reports.note(from, record);
-            run_termination(rules, p);
-        }
-        Duty::None | Duty::Voting | Duty::Precommitting | Duty::Preaborting => {}
+        Duty::Polling if !all_have_reported(p) => {}
+        Duty::Polling | Duty::Blocked => run_termination(rules, p),
+        _ => confirm(rules, p),
     }
 }
 
@@ -140,7 +123,7 @@ pub(super) fn on_silence<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
         Duty::Precommitting | Duty::Preaborting => block(rules, p),
         Duty::Blocked => {
             turn_to(rules, p, Duty::Blocked);
-            say(p, others(p), Message::Poll);
+            say_to_others(p, Message::Poll);
         }
         Duty::None => {}
     }
@@ -191,7 +174,7 @@ fn prepare<P: Commit>(rules: &P, p: &mut Local<'_, P>, record: Record) {
     }
     p.state.reports = p.state.reports.only(record);
     turn_to(rules, p, duty);
-    say(p, others(p), message);
+    say_to_others(p, message);
     confirm(rules, p);
 }
 
@@ -216,8 +199,7 @@ fn confirm<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
 pub(super) fn decide<P: Commit>(rules: &P, p: &mut Local<'_, P>, decision: Record) {
     write(rules, p, decision);
     resign(p);
-    let message = if decision == Record::Committed { Message::Commit } else { Message::Abort };
-    say(p, others(p), message);
+    say_to_others(p, decision.message());
 }
 
 pub(super) fn leads<P: Commit>(p: &Local<'_, P>) -> bool {

@@ -49,15 +49,10 @@ pub(super) fn on_prepare<P: Commit>(rules: &P, p: &mut Local<'_, P>, from: Id, t
 
 /// The record, or the decision.
 fn reply<P: Commit>(p: &mut Local<'_, P>, to: Id) {
-    let message = match p.state.record {
-        Record::Committed => Message::Commit,
-        Record::Aborted => Message::Abort,
-        undecided => {
-            p.state.heeds = Some(to);
-            Message::State(undecided)
-        }
-    };
-    say(p, Ids::NONE.with(to), message);
+    if !p.state.record.is_decided() {
+        p.state.heeds = Some(to);
+    }
+    say(p, Ids::NONE.with(to), p.state.record.message());
 }
 
 /// COMMIT or ABORT: the word. A coordinator that hears it tells the others.
@@ -85,8 +80,6 @@ pub(super) fn wait_for_the_word<P: Commit>(p: &mut Local<'_, P>) {
 /// The word has not come: it asks.
 pub(super) fn ask<P: Commit>(p: &mut Local<'_, P>) {
     if let Belief::Follows(leader) = belief(p.state) {
-        p.state.heeds = Some(leader);
-        let record = p.state.record;
-        say(p, Ids::NONE.with(leader), Message::State(record));
+        reply(p, leader);
     }
 }

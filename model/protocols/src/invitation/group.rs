@@ -3,6 +3,7 @@
 
 use super::{Counter, Invitation, Message};
 use bellwether_engine::protocol::{Everything, Id};
+use bellwether_engine::terms;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -29,8 +30,10 @@ impl FromStr for Group {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("a group is written like 3.1, not {text:?}");
         let (coordinator, number) = text.split_once('.').ok_or_else(wrong)?;
-        let coordinator = id(coordinator).ok_or_else(wrong)?;
-        Ok(Group { coordinator, number: number.parse().map_err(|_| wrong())? })
+        match (coordinator.parse(), number.parse()) {
+            (Ok(coordinator), Ok(number)) => Ok(Group { coordinator, number }),
+            _ => Err(wrong()),
+        }
     }
 }
 
@@ -48,8 +51,7 @@ impl<'de> Deserialize<'de> for Group {
 
 /// A set of processes as it stands in messages: `1+3` are 1 and 3.
 pub(super) mod with_plus {
-    use super::id;
-    use bellwether_engine::protocol::Ids;
+    use bellwether_engine::protocol::{Id, Ids};
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -63,73 +65,33 @@ pub(super) mod with_plus {
     ) -> Result<Ids, D::Error> {
         let text = String::deserialize(from)?;
         let ids = text.split('+').filter(|part| !part.is_empty());
-        ids.map(|part| id(part).ok_or_else(|| D::Error::custom(format!("{part:?} is no id"))))
-            .collect()
-    }
-}
-
-fn id(text: &str) -> Option<Id> {
-    let number = text.parse::<usize>().ok()?;
-    (1..=bellwether_engine::protocol::MAX_NODES).contains(&number).then(|| Id::at(number - 1))
-}
-
-/// The numbers that are known, a set of bytes.
-struct Known([u128; 2]);
-
-impl Known {
-    fn note(&mut self, number: u8) {
-        self.0[usize::from(number >> 7)] |= 1 << (number & 127);
-    }
-
-    /// How many known numbers above 0 are not larger than `number`, which is known.
-    fn rank(&self, number: u8) -> u8 {
-        let upto = |half: u128, number: u8| (half & (u128::MAX >> (127 - number))).count_ones();
-        let counted = match number {
-            0..=127 => upto(self.0[0] & !1, number),
-            _ => (self.0[0] & !1).count_ones() + upto(self.0[1], number - 128),
-        };
-        u8::try_from(counted).expect("a set of 8-bit numbers")
+        let id = |part: &str| part.parse::<Id>().map_err(|_| format!("{part:?} is no id"));
+        ids.map(id).collect::<Result<_, _>>().map_err(D::Error::custom)
     }
 }
 
 /// Replaces every group number by its rank, where the counter is stable.
 ///
 /// Group numbers are compared for equality and for nothing else, and of the numbers of one
-/// coordinator only its own last one, on its stable storage, is ever added to. The numbers of each
-/// coordinator may therefore be replaced by their ranks among those that a process still knows:
-/// equal ones stay equal, different ones different, and since the last one is the largest of all,
-/// the next one is again a number that no process knows. A step from the renamed state leads to the
-/// renamed result of that step.
+/// coordinator only its own last one, on its stable storage, is ever added to, which is the largest
+/// of all. A step from the renamed state leads to the renamed result of that step.
 ///
 /// A volatile counter starts at the beginning again, and may meet a number that is still known; how
 /// large that is decides. There, nothing is renamed.
 pub(super) fn canonicalize(rules: &Invitation, all: Everything<'_, Invitation>) {
-    if rules.counter == Counter::Stable {
-        rank(all);
+    if rules.counter == Counter::Volatile {
+        return;
     }
-}
-
-fn rank(all: Everything<'_, Invitation>) {
     let Everything { processes, stable, messages, .. } = all;
-    for (coordinator, at) in Id::all(processes.len()).zip(0..) {
-        let mut known = Known([0; 2]);
-        let mut note = |group: &mut Group| {
-            if group.coordinator == coordinator {
-                known.note(group.number);
-            }
-        };
-        let mut groups = |each: &mut dyn FnMut(&mut Group)| {
-            processes.iter_mut().filter_map(|p| p.group.as_mut()).for_each(&mut *each);
-            messages.iter_mut().filter_map(|e| e.message.group_mut()).for_each(each);
-        };
-        groups(&mut note);
-        known.note(stable[at].counter);
-        groups(&mut |group| {
-            if group.coordinator == coordinator {
-                group.number = known.rank(group.number);
-            }
+    for coordinator in Id::all(processes.len()) {
+        terms::rank(|show| {
+            let of_processes = processes.iter_mut().filter_map(|p| p.group.as_mut());
+            let of_messages = messages.iter_mut().filter_map(|e| e.message.group_mut());
+            let groups = of_processes.chain(of_messages);
+            let its = groups.filter(|group| group.coordinator == coordinator);
+            its.for_each(|group| show(&mut group.number));
+            show(&mut stable[coordinator.index()].counter);
         });
-        stable[at].counter = known.rank(stable[at].counter);
     }
 }
 

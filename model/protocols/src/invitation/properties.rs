@@ -4,7 +4,7 @@ use super::{Invitation, Process, State};
 use bellwether_engine::protocol::{Id, Ids, Judge, Property, View};
 use smallvec::SmallVec;
 
-pub(super) const ALL: &[Property<Judge<Invitation>>] = property_table! {
+pub(super) const PROPERTIES: &[Property<Judge<Invitation>>] = property_table! {
     "assertion-3":
         "□ ∀ up i, j: s(i), s(j) ∈ {reorganization, normal} ∧ g(i) = g(j) ⇒ c(i) = c(j) ∧ (s(i) = \
          s(j) = normal ⇒ d(i) = d(j))",
@@ -38,7 +38,7 @@ pub(super) const ALL: &[Property<Judge<Invitation>>] = property_table! {
     "halted" asked: "□ ∀ up i: s(i) = normal ∧ up(c(i)) ⇒ g(c(i)) = g(i)",
         "no process works in a group that its live coordinator has left";
         Always(|_, view| {
-            live(view).all(|i| {
+            view.live().all(|i| {
                 let of = view.process(i).coordinator_of(i).filter(|&c| view.up(c));
                 view.process(i).state != State::Normal
                     || of.is_none_or(|c| view.process(c).group == view.process(i).group)
@@ -47,10 +47,10 @@ pub(super) const ALL: &[Property<Judge<Invitation>>] = property_table! {
     "led-by-its-founder" asked: "□ ∀ up i: s(i) ∈ {reorganization, normal} ∧ g(i) = k.m ⇒ c(i) = k",
         "each group is coordinated by the process that formed it",
         if "a process is a member of another's group" => |_, view| {
-            live(view).any(|i| founder(view.process(i)).is_some_and(|founder| founder != i))
+            view.live().any(|i| founder(view.process(i)).is_some_and(|founder| founder != i))
         };
         Always(|_, view| {
-            live(view).all(|i| {
+            view.live().all(|i| {
                 let process = view.process(i);
                 founder(process).is_none_or(|founder| process.coordinator_of(i) == Some(founder))
             })
@@ -74,8 +74,7 @@ pub(super) const ALL: &[Property<Judge<Invitation>>] = property_table! {
 
 /// Whose group a process is in that is at work, or about to be.
 fn founder(process: &Process) -> Option<Id> {
-    let settled = matches!(process.state, State::Reorganization | State::Normal);
-    process.group.filter(|_| settled).map(|group| group.coordinator)
+    process.group.filter(|_| process.is_settled()).map(|group| group.coordinator)
 }
 
 /// Whether process 1 is up, and its coordinator is another and is down.
@@ -86,24 +85,18 @@ fn left_alone(view: &View<'_, Invitation>) -> bool {
     })
 }
 
-fn live<'a>(view: &View<'a, Invitation>) -> impl Iterator<Item = Id> + use<'a> {
-    let view = *view;
-    view.ids().filter(move |&id| view.up(id))
-}
-
 fn leaders<'a>(view: &View<'a, Invitation>) -> impl Iterator<Item = Id> + use<'a> {
     let view = *view;
-    live(&view).filter(move |&id| view.process(id).leads())
+    view.live().filter(move |&id| view.process(id).leads())
 }
 
 fn pairs<'a>(view: &View<'a, Invitation>) -> impl Iterator<Item = (Id, Id)> + use<'a> {
     let view = *view;
-    live(&view).flat_map(move |i| live(&view).filter(move |&j| j > i).map(move |j| (i, j)))
+    view.live().flat_map(move |i| view.live().filter(move |&j| j > i).map(move |j| (i, j)))
 }
 
 fn same_group(i: &Process, j: &Process) -> bool {
-    let settled = |p: &Process| matches!(p.state, State::Reorganization | State::Normal);
-    settled(i) && settled(j) && i.group == j.group
+    i.is_settled() && j.is_settled() && i.group == j.group
 }
 
 fn consistent(view: &View<'_, Invitation>, i: Id, j: Id) -> bool {
@@ -128,10 +121,10 @@ type Sets = SmallVec<[Ids; 8]>;
 
 /// The maximal sets of live processes of which each two hear each other.
 fn cliques(view: &View<'_, Invitation>) -> Sets {
-    let linked = |i| live(view).filter(|&j| j != i && view.links(i, j)).collect();
+    let linked = |i| view.live().filter(|&j| j != i && view.links(i, j)).collect();
     let linked: Sets = view.ids().map(linked).collect();
     let mut found = Sets::new();
-    extend(&linked, Ids::NONE, live(view).collect(), Ids::NONE, &mut found);
+    extend(&linked, Ids::NONE, view.live().collect(), Ids::NONE, &mut found);
     found
 }
 

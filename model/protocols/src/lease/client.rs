@@ -51,23 +51,19 @@ impl Lease {
             return end_work(p, Message::Write(token));
         }
         p.arm(Timer::Renew);
-        to_store(p, Message::Write(token));
+        p.send_to_each(p.services(), Message::Write(token));
         match self.renewal {
             Renewal::Asks => request(p, |number| Message::Renew(number, token)),
             Renewal::Assumes => p.arm(Timer::Lease),
         }
     }
 
-    /// "You hold the lease": it does, for as long as it counts. What it has not asked for, or no
-    /// longer, it does not take. A client that may not lead any more gives back what it has asked
-    /// for before.
-    pub(super) fn on_granted(&self, p: &mut Local<'_, Self>, number: Number, token: Token) {
-        if !self.answers(p, number) {
-            return;
-        }
+    /// "You hold the lease": it does, for as long as it counts. A client that may not lead any more
+    /// gives back what it has asked for before.
+    pub(super) fn on_granted(&self, p: &mut Local<'_, Self>, token: Token) {
         if !may_lead(p) {
             p.cancel(Timer::Asked);
-            to_store(p, Message::Release(token));
+            p.send_to_each(p.services(), Message::Release(token));
             return p.arm(Timer::Retry);
         }
         p.because("granted");
@@ -86,10 +82,7 @@ impl Lease {
     }
 
     /// "You do not": a holder steps down, and any other that asked asks again after a while.
-    pub(super) fn on_refused(&self, p: &mut Local<'_, Self>, number: Number, holder: Option<Id>) {
-        if !self.answers(p, number) {
-            return;
-        }
+    pub(super) fn on_refused(&self, p: &mut Local<'_, Self>, holder: Option<Id>) {
         p.because("refused");
         step_down(p);
         p.state.holder = holder;
@@ -99,16 +92,7 @@ impl Lease {
     /// "This one has it, and the record has this version" ([`Term::Observed`]): if it is another
     /// than before, the client watches it from now on; if it has watched it for long enough, it
     /// takes the lease.
-    pub(super) fn on_record(
-        &self,
-        p: &mut Local<'_, Self>,
-        number: Number,
-        holder: Id,
-        version: Version,
-    ) {
-        if !self.answers(p, number) {
-            return;
-        }
+    pub(super) fn on_record(&self, p: &mut Local<'_, Self>, holder: Id, version: Version) {
         let known = p.state.version == version;
         if known && !p.armed(Timer::Observed) {
             return take(p);
@@ -127,13 +111,6 @@ impl Lease {
     pub(super) fn on_observed(&self, p: &mut Local<'_, Self>) {
         p.cancel(Timer::Retry);
         take(p);
-    }
-
-    /// "It is free": it was, when the store said so ([`Acquire::ReadThenWrite`]).
-    pub(super) fn on_free(&self, p: &mut Local<'_, Self>, number: Number) {
-        if self.answers(p, number) {
-            request(p, Message::Set);
-        }
     }
 
     /// No answer came while what would be granted lasted. A holder has its pace, others ask again.
@@ -160,8 +137,10 @@ impl Lease {
     }
 
     /// Does what is asked of a client. The store decides which client is next, and no request does.
+    /// The store itself does not lead, and is asked for nothing.
     pub(super) fn on_asked(&self, p: &mut Local<'_, Self>, request: Request) {
         match request {
+            _ if p.is_service() => {}
             Request::Transfer(_) | Request::Tell(_) => {}
             Request::Yield(_) => self.give_back(p, "asked_to_yield"),
             Request::StepDown(_) => {
@@ -197,7 +176,7 @@ impl Lease {
             Release::AtOnce => {
                 p.state.role = Role::Releasing;
                 p.cancel(Timer::Asked);
-                to_store(p, release);
+                p.send_to_each(p.services(), release);
             }
         }
     }
@@ -210,7 +189,7 @@ impl Lease {
     }
 
     /// Whether an answer with this number is what it waits for.
-    fn answers(&self, p: &Local<'_, Self>, number: Number) -> bool {
+    pub(super) fn answers(&self, p: &Local<'_, Self>, number: Number) -> bool {
         p.armed(Timer::Asked) && (self.answers == Answers::Any || number == latest(p))
     }
 }
@@ -221,11 +200,10 @@ fn may_lead(p: &Local<'_, Lease>) -> bool {
 }
 
 /// It sends the next request, having noted when.
-fn request(p: &mut Local<'_, Lease>, message: impl FnOnce(Number) -> Message) {
+pub(super) fn request(p: &mut Local<'_, Lease>, message: impl FnOnce(Number) -> Message) {
     p.state.requests += 1;
     p.arm(Timer::Asked);
-    let message = message(latest(p));
-    to_store(p, message);
+    p.send_to_each(p.services(), message(latest(p)));
 }
 
 fn latest(p: &Local<'_, Lease>) -> Number {
@@ -258,12 +236,6 @@ fn step_down(p: &mut Local<'_, Lease>) {
 /// asks again after a while.
 fn end_work(p: &mut Local<'_, Lease>, last: Message) {
     step_down(p);
-    to_store(p, last);
+    p.send_to_each(p.services(), last);
     p.arm(Timer::Retry);
-}
-
-fn to_store(p: &mut Local<'_, Lease>, message: Message) {
-    for store in p.services() {
-        p.send(store, message);
-    }
 }

@@ -248,17 +248,13 @@ impl Lease {
         matches!(self.term, Term::Expires | Term::Session)
     }
 
-    /// Whether the store, or what takes over from it, finds its record after a crash.
-    fn store_keeps(&self) -> bool {
-        let keeps = [StoreFault::CrashesAndKeeps, StoreFault::FailsOverAndLosesTheLast];
-        keeps.contains(&self.store)
-    }
-
     /// What only other rules use.
     pub(super) fn unused(&self) -> Unused {
-        let (observed, keeps) = (self.term == Term::Observed, self.store_keeps());
+        let (observed, starts) = (self.term == Term::Observed, self.grants == Grants::ToStart);
         let replica = self.reads == Reads::Replica;
-        let starts = self.grants == Grants::ToStart;
+        // The store, or what takes over from it, finds its record after a crash.
+        let keeps = [StoreFault::CrashesAndKeeps, StoreFault::FailsOverAndLosesTheLast];
+        let keeps = keeps.contains(&self.store);
         let process =
             [("unfit", false), ("version", observed), ("replica", replica), ("start", starts)];
         let stable = [

@@ -172,9 +172,7 @@ impl Lease {
         p.because("released");
         p.cancel(Timer::Grant);
         self.on_expiry(p);
-        for client in p.others().filter(|&client| client != from) {
-            p.send(client, Message::Available);
-        }
+        p.send_to_each(p.others().filter(|&client| client != from), Message::Available);
     }
 
     /// What it had granted is over. It may not be granted for some time: what its holder has sent

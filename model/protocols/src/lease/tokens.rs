@@ -7,6 +7,7 @@
 //! that a process still has.
 
 use super::{Lease, Message, Mistake, StoreFault, Term};
+use crate::numbers::{Used, rename};
 use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds, event_type};
 use std::collections::BTreeSet;
 
@@ -89,9 +90,9 @@ pub(super) const WITHIN: WithinBounds<Lease> = WithinBounds {
 pub(super) fn canonicalize(rules: &Lease, mut all: Everything<'_, Lease>) {
     let keeps = matches!(rules.store, StoreFault::Lives | StoreFault::CrashesAndKeeps);
     if keeps && matches!(rules.mistake, Mistake::None | Mistake::SetForward) {
-        rename_tokens(&mut all);
+        rename(&mut all, each_token);
         if rules.term == Term::Observed {
-            rename_versions(&mut all);
+            rename(&mut all, each_version);
         }
     }
     for client in 0..all.processes.len() {
@@ -99,55 +100,39 @@ pub(super) fn canonicalize(rules: &Lease, mut all: Everything<'_, Lease>) {
     }
 }
 
-fn rename_tokens(all: &mut Everything<'_, Lease>) {
-    let mut used = BTreeSet::from([0]);
-    each_token(all, |token| {
-        used.insert(token.0);
-    });
-    each_token(all, |token| token.0 = place(&used, token.0));
-}
-
-fn each_token(all: &mut Everything<'_, Lease>, mut call: impl FnMut(&mut Token)) {
+fn each_token(all: &mut Everything<'_, Lease>, call: &mut dyn FnMut(&mut u8)) {
     for process in &mut *all.processes {
-        call(&mut process.token);
-        call(&mut process.written);
-        call(&mut process.replica.token);
+        call(&mut process.token.0);
+        call(&mut process.written.0);
+        call(&mut process.replica.token.0);
     }
     for stable in &mut *all.stable {
-        call(&mut stable.token);
-        call(&mut stable.written);
-        call(&mut stable.seen.token);
+        call(&mut stable.token.0);
+        call(&mut stable.written.0);
+        call(&mut stable.seen.token.0);
     }
     for envelope in &mut *all.messages {
         match &mut envelope.message {
             Message::Renew(_, token)
             | Message::Granted(_, token)
             | Message::Write(token)
-            | Message::Release(token) => call(token),
+            | Message::Release(token) => call(&mut token.0),
             _ => {}
         }
     }
 }
 
-fn rename_versions(all: &mut Everything<'_, Lease>) {
-    let mut used = BTreeSet::from([0]);
-    each_version(all, |version| {
-        used.insert(version.0);
-    });
-    each_version(all, |version| version.0 = place(&used, version.0));
-}
-
-fn each_version(all: &mut Everything<'_, Lease>, mut call: impl FnMut(&mut Version)) {
+fn each_version(all: &mut Everything<'_, Lease>, call: &mut dyn FnMut(&mut u8)) {
     for process in &mut *all.processes {
-        call(&mut process.version);
-        call(&mut process.replica.version);
+        call(&mut process.version.0);
+        call(&mut process.replica.version.0);
     }
     for stable in &mut *all.stable {
-        call(&mut stable.version);
+        call(&mut stable.version.0);
     }
     for envelope in &mut *all.messages {
         if let Message::Take(_, version) | Message::Record(_, _, version) = &mut envelope.message {
-            call(version);
+            call(&mut version.0);
         }
     }
 }
@@ -160,21 +145,17 @@ fn rename_numbers(all: &mut Everything<'_, Lease>, client: Id) {
     each_number(all, client, |number| {
         used.insert(*number);
     });
-    let mut starts: BTreeSet<u8> = used.iter().map(|n| n.incarnation).collect();
-    starts.insert(0);
-    each_start(all, client, |start| {
-        starts.insert(*start);
-    });
-    let renamed = |number: Number| {
-        let same = used.iter().filter(|n| n.incarnation == number.incarnation);
-        let requests = [0].into_iter().chain(same.map(|n| n.request)).collect();
-        Number {
-            incarnation: place(&starts, number.incarnation),
-            request: place(&requests, number.request),
-        }
+    let mut starts = Used::new();
+    used.iter().for_each(|number| starts.note(number.incarnation));
+    each_start(all, client, |start| starts.note(*start));
+    let renamed = |Number { incarnation, request }| {
+        let mut requests = Used::new();
+        let same = used.iter().filter(|number| number.incarnation == incarnation);
+        same.for_each(|number| requests.note(number.request));
+        Number { incarnation: starts.place(incarnation), request: requests.place(request) }
     };
     each_number(all, client, |number| *number = renamed(*number));
-    each_start(all, client, |start| *start = place(&starts, *start));
+    each_start(all, client, |start| *start = starts.place(*start));
     let latest = renamed(latest);
     all.stable[at].incarnation = latest.incarnation;
     all.processes[at].requests = latest.request;
@@ -215,9 +196,4 @@ fn each_number(all: &mut Everything<'_, Lease>, client: Id, mut call: impl FnMut
             call(number);
         }
     }
-}
-
-fn place(used: &BTreeSet<u8>, name: u8) -> u8 {
-    let below = used.iter().take_while(|&&known| known < name).count();
-    u8::try_from(below).expect("a set of 8-bit numbers")
 }

@@ -52,9 +52,7 @@ impl Queue {
     /// It asks the store for something, and listens for the answer.
     fn ask(&self, p: &mut Local<'_, Self>, client: Client, request: Message) {
         *p.state = Process::Client(client);
-        for store in p.services() {
-            p.send(store, request);
-        }
+        p.send_to_each(p.services(), request);
         p.arm(Timer::Silence);
     }
 
@@ -78,15 +76,10 @@ impl Queue {
             (Message::Children(entries), Role::Joining | Role::Reading) => {
                 self.on_children(p, client, &entries);
             }
-            (Message::Watching, Role::Checking) => {
-                *p.state = Process::Client(Client { role: Role::Follower, ..client });
+            (Message::Gone, Role::Checking) if self.gone == Gone::Reads => {
+                self.read_again(p, client);
             }
-            (Message::Gone, Role::Checking) => match self.gone {
-                Gone::Reads => self.read_again(p, client),
-                Gone::Waits => {
-                    *p.state = Process::Client(Client { role: Role::Follower, ..client });
-                }
-            },
+            (Message::Watching | Message::Gone, Role::Checking) => turn(p, Role::Follower, client),
             (Message::Changed, _) => self.on_changed(p, client),
             (Message::Expired(session), _)
                 if client.session == Some(session) && self.silence != Silence::Ignores =>
@@ -135,9 +128,7 @@ impl Queue {
         let before = |entry: &&Entry| entry.number < mine;
         let Some(first) = entries.iter().find(before) else {
             return match (client.role, self.alone) {
-                (Role::Joining, Alone::Waits) => {
-                    *p.state = Process::Client(Client { role: Role::Waiting, ..client });
-                }
+                (Role::Joining, Alone::Waits) => turn(p, Role::Waiting, client),
                 _ => lead(p, client),
             };
         };
@@ -154,7 +145,7 @@ impl Queue {
                 let client = Client { role: Role::Checking, ..client };
                 self.ask(p, client, Message::Watch { session, entry });
             }
-            _ => *p.state = Process::Client(Client { role: Role::Follower, ..client }),
+            _ => turn(p, Role::Follower, client),
         }
     }
 
@@ -195,14 +186,17 @@ impl Queue {
     /// "I am here."
     pub(super) fn ping(&self, p: &mut Local<'_, Self>, client: Client) {
         if let Some(session) = client.session {
-            for store in p.services() {
-                p.send(store, Message::Ping(session));
-            }
+            p.send_to_each(p.services(), Message::Ping(session));
         }
         p.arm(Timer::Ping);
     }
 }
 
 fn lead(p: &mut Local<'_, Queue>, client: Client) {
-    *p.state = Process::Client(Client { role: Role::Leader, leader: Some(p.id()), ..client });
+    let leader = Some(p.id());
+    turn(p, Role::Leader, Client { leader, ..client });
+}
+
+fn turn(p: &mut Local<'_, Queue>, role: Role, client: Client) {
+    *p.state = Process::Client(Client { role, ..client });
 }

@@ -3,20 +3,16 @@
 
 use super::store::Watched;
 use super::{Directory, Message, Process, Queue};
-use bellwether_engine::protocol::{Everything, Id, MAX_SEARCHED};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use crate::numbers::rename;
+use bellwether_engine::protocol::{Everything, Id, MAX_SEARCHED, event_type};
 use std::fmt;
-use std::str::FromStr;
 
 /// The number of a session. No session has that of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[event_type]
 pub struct Session(pub(super) u8);
 
 /// The number of an entry, which the store gives it: it grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[event_type]
 pub struct Number(pub(super) u8);
 
 /// An entry: it lasts as long as the session in which it was created.
@@ -33,8 +29,10 @@ pub struct Entry {
 /// The most entries, and the most sessions, that there can be; a search ends before.
 pub(super) const MOST: usize = 8;
 
-/// Entries by number, the smallest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Entries by number, the smallest first. Written as in `1 of 3#2, 2 of 1#1`.
+#[event_type]
+#[derive(Default)]
+#[serde(into = "String", try_from = "String")]
 pub struct Entries([Option<Entry>; MOST]);
 
 impl Entries {
@@ -81,58 +79,36 @@ impl fmt::Display for Entry {
     }
 }
 
-impl FromStr for Entry {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("no entry: {text:?}; one looks like '1 of 3#2'");
-        let (number, owner) = text.split_once(" of ").ok_or_else(wrong)?;
-        let (client, session) = owner.split_once('#').ok_or_else(wrong)?;
-        let parse = |text: &str| text.parse::<u8>().map_err(|_| wrong());
-        let client = usize::from(parse(client)?);
-        if !(1..=MAX_SEARCHED).contains(&client) {
-            return Err(wrong());
-        }
-        let client = Id::at(client - 1);
-        Ok(Entry { number: Number(parse(number)?), client, session: Session(parse(session)?) })
+impl Entry {
+    fn read(text: &str) -> Option<Entry> {
+        let (number, owner) = text.split_once(" of ")?;
+        let (client, session) = owner.split_once('#')?;
+        let client: Id = client.parse().ok().filter(|id: &Id| id.index() < MAX_SEARCHED)?;
+        let (number, session) = (Number(number.parse().ok()?), Session(session.parse().ok()?));
+        Some(Entry { number, client, session })
     }
 }
 
-impl Serialize for Entries {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let words: Vec<String> = self.iter().map(ToString::to_string).collect();
-        serializer.serialize_str(&words.join(", "))
+impl From<Entries> for String {
+    fn from(entries: Entries) -> String {
+        entries.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
 }
 
-impl<'de> Deserialize<'de> for Entries {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
+impl TryFrom<String> for Entries {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
         let words: Vec<&str> = text.split(", ").filter(|word| !word.is_empty()).collect();
         if words.len() > MOST {
-            return Err(D::Error::custom(format!("more than {MOST} entries")));
+            return Err(format!("more than {MOST} entries"));
         }
         let mut entries = Entries::default();
         for word in words {
-            entries.push(word.parse().map_err(D::Error::custom)?);
+            let wrong = || format!("no entry: {word:?}; one looks like '1 of 3#2'");
+            entries.push(Entry::read(word).ok_or_else(wrong)?);
         }
         Ok(entries)
-    }
-}
-
-/// The numbers that occur, one bit each.
-#[derive(Clone, Copy, Default)]
-struct Known(u128);
-
-impl Known {
-    fn note(&mut self, number: u8) {
-        self.0 |= 1 << number;
-    }
-
-    /// The number's place among those that occur, counted from 1.
-    fn rank(self, number: u8) -> u8 {
-        let below = self.0 & ((1 << number) - 1);
-        u8::try_from(below.count_ones() + 1).expect("as many as there are bits")
     }
 }
 
@@ -140,39 +116,35 @@ impl Known {
 /// nothing but their order counts. A directory that counts from the beginning again gives numbers
 /// that have been: there entries keep theirs.
 pub(super) fn canonicalize(rules: &Queue, mut all: Everything<'_, Queue>) {
-    let (mut sessions, mut numbers) = (Known::default(), Known::default());
-    each(&mut all, &mut |session| sessions.note(session.0), &mut |number| numbers.note(number.0));
-    let entries_too = rules.directory == Directory::Stays;
-    each(&mut all, &mut |session| session.0 = sessions.rank(session.0), &mut |number| {
-        if entries_too {
-            number.0 = numbers.rank(number.0);
-        }
-    });
+    rename(&mut all, |all, call| each(all, call, &mut |_| {}));
+    if rules.directory == Directory::Stays {
+        rename(&mut all, |all, call| each(all, &mut |_| {}, call));
+    }
 }
 
 /// Visits every number. The next ones are larger than all others, and stay so.
 fn each(
     all: &mut Everything<'_, Queue>,
-    on_session: &mut impl FnMut(&mut Session),
-    on_number: &mut impl FnMut(&mut Number),
+    on_session: &mut dyn FnMut(&mut u8),
+    on_number: &mut dyn FnMut(&mut u8),
 ) {
     for process in &mut *all.processes {
         match process {
             Process::Client(client) => {
-                client.session.iter_mut().for_each(&mut *on_session);
-                client.entry.iter_mut().for_each(&mut *on_number);
+                client.session.iter_mut().for_each(|session| on_session(&mut session.0));
+                client.entry.iter_mut().for_each(|number| on_number(&mut number.0));
             }
             Process::Store(store) => {
-                on_session(&mut store.next_session);
-                on_number(&mut store.next_entry);
+                on_session(&mut store.next_session.0);
+                on_number(&mut store.next_entry.0);
                 for entry in store.entries.iter_mut() {
-                    on_session(&mut entry.session);
-                    on_number(&mut entry.number);
+                    on_session(&mut entry.session.0);
+                    on_number(&mut entry.number.0);
                 }
                 for open in store.sessions_mut() {
-                    on_session(&mut open.session);
+                    on_session(&mut open.session.0);
                     if let Some(Watched::Entry(number)) = &mut open.watch {
-                        on_number(number);
+                        on_number(&mut number.0);
                     }
                 }
             }
@@ -185,16 +157,16 @@ fn each(
             | Message::ReadAndWatch(session)
             | Message::Ping(session)
             | Message::Opened(session)
-            | Message::Expired(session) => on_session(session),
+            | Message::Expired(session) => on_session(&mut session.0),
             Message::Watch { session, entry } => {
-                on_session(session);
-                on_number(entry);
+                on_session(&mut session.0);
+                on_number(&mut entry.0);
             }
-            Message::Created(number) => on_number(number),
+            Message::Created(number) => on_number(&mut number.0),
             Message::Children(entries) => {
                 for entry in entries.iter_mut() {
-                    on_session(&mut entry.session);
-                    on_number(&mut entry.number);
+                    on_session(&mut entry.session.0);
+                    on_number(&mut entry.number.0);
                 }
             }
             Message::Open

@@ -252,13 +252,8 @@ impl Quorum {
 }
 
 /// Whether a process leads that lets this one in as soon as it hears it.
-pub(super) fn is_let_in_by(
-    rules: &Quorum,
-    view: &View<'_, Quorum>,
-    leader: Id,
-    id: Id,
-    birth: Birth,
-) -> bool {
+pub(super) fn is_let_in_by(rules: &Quorum, view: &View<'_, Quorum>, leader: Id, id: Id) -> bool {
+    let birth = known(view.process(id), view.stable(id)).birth;
     let Stable { list, decided, .. } = known(view.process(leader), view.stable(leader));
     let own = view.rules_of(rules, leader);
     let leads = view.process(leader).role == Role::Leader;

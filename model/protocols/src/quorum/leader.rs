@@ -109,18 +109,10 @@ impl Quorum {
     /// Whether it thereby gives up what it was doing.
     pub(super) fn look_at_leases(&self, p: &mut Local<'_, Self>) -> bool {
         let before = p.state.role;
-        if self.late == Late::LooksFirst {
-            if p.has_run_out(Timer::Later) {
-                p.cancel(Timer::Later);
-                Self::forget_later(p);
-            }
-            if p.has_run_out(Timer::Asked) {
-                p.cancel(Timer::Asked);
-                self.on_unanswered(p);
-            }
-            if p.has_run_out(Timer::Lease) {
-                p.cancel(Timer::Lease);
-                self.on_lease_expired(p);
+        for timer in [Timer::Later, Timer::Asked, Timer::Lease] {
+            if self.late == Late::LooksFirst && p.has_run_out(timer) {
+                p.cancel(timer);
+                self.on_timer(p, timer);
             }
         }
         before != Role::Follower && p.state.role == Role::Follower

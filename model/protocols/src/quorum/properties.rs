@@ -6,7 +6,7 @@ use super::{
 };
 use bellwether_engine::protocol::{Id, Ids, Judge, Property, View};
 
-pub(super) const ALL: &[Property<Judge<Quorum>>] = property_table! {
+pub(super) const PROPERTIES: &[Property<Judge<Quorum>>] = property_table! {
     "one-leader-per-epoch": "□ ¬∃ i ≠ j: leads(i) ∧ leads(j) ∧ epoch(i) = epoch(j)",
         "no two processes lead in one epoch";
         Always(one_leader_per_epoch);
@@ -49,9 +49,7 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = property_table! {
         "the process to which the first leader is asked to hand over leads at some moment; ask it \
          without faults",
         if "a transfer is asked for" => |rules, _| rules.transfer.is_some();
-        Eventually(|rules, view| {
-            leaders(view).any(|id| Some(id) == rules.transfer)
-        });
+        Eventually(|rules, view| leaders(view).any(|id| Some(id) == rules.transfer));
     "one-list-per-number" asked:
         "□ ¬∃ i, j: number(decided(i)) = number(decided(j)) ∧ decided(i) ≠ decided(j)",
         "of several lists with one number, one is decided",
@@ -74,16 +72,14 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = property_table! {
     "forgotten-vote-again" asked: "◇□ ∀ up i that has lost its memory: votes(i)",
         "in the end each process that has lost its memory and is up votes again",
         if "a process has lost its memory" => |_, view| {
-            view.ids().any(|id| view.up(id) && kept(view, id).lost > 0)
+            view.live().any(|id| kept(view, id).lost > 0)
         };
         EventuallyAlways(|rules, view| {
-            view.ids().all(|id| !view.up(id) || kept(view, id).lost == 0 || votes(rules, view, id))
+            view.live().all(|id| kept(view, id).lost == 0 || votes(rules, view, id))
         });
     "founders-vote" asked: "◇ votes(i) for a majority of i",
         "at some moment a majority of the first list votes; ask it without faults",
-        if "processes start without a state" => |rules, _| {
-            rules.founding != Founding::Given
-        };
+        if "processes start without a state" => |rules, _| rules.founding != Founding::Given;
         Eventually(|rules, view| {
             let voters = rules.voters(List::default(), view.nodes);
             let votes = |&id: &Id| votes(rules, view, id);
@@ -101,7 +97,7 @@ pub(super) fn kept(view: &Moment<'_>, id: Id) -> Stable {
 }
 
 fn leaders<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = Id> + 'v {
-    view.ids().filter(|&id| view.up(id) && view.process(id).role == Role::Leader)
+    view.live().filter(|&id| view.process(id).role == Role::Leader)
 }
 
 /// Whether a process counts the grants of its epoch.
@@ -115,18 +111,8 @@ fn gives(letter: Letter, epoch: Epoch, birth: Birth) -> bool {
     grants || letter.message == Message::Entrust(epoch)
 }
 
-/// Whether these are a majority of the voters by each list of that process.
-fn are_majority(
-    rules: &Quorum,
-    view: &Moment<'_>,
-    of: Id,
-    these: impl Iterator<Item = Id>,
-) -> bool {
-    let (own, process) = (view.rules_of(rules, of), view.process(of));
-    majority_by_each(own, process, view.nodes, these.collect())
-}
-
-fn majority_by_each(rules: &Quorum, process: &Process, nodes: usize, these: Ids) -> bool {
+/// Whether these are a majority of the voters by each list of a process with these rules.
+fn are_majority(rules: &Quorum, process: &Process, nodes: usize, these: Ids) -> bool {
     let these = these.except(rules.two_at_once(process, nodes));
     [process.list, process.decided].into_iter().all(|list| {
         let voters = rules.voters(list, nodes);
@@ -205,8 +191,7 @@ fn epochs_grow(rules: &Quorum, view: &Moment<'_>) -> bool {
             !votes && own.awaits(list, id, birth, view.nodes)
         };
         let behind = |&id: &Id| stands(view, id, leader, epoch) || heard(id) || waits(id);
-        let behind = view.ids().filter(behind);
-        majority_by_each(own, &decided, view.nodes, behind.collect())
+        are_majority(own, &decided, view.nodes, view.ids().filter(behind).collect())
     })
 }
 
@@ -214,9 +199,10 @@ fn epochs_grow(rules: &Quorum, view: &Moment<'_>) -> bool {
 fn epochs_in_order(rules: &Quorum, view: &Moment<'_>) -> bool {
     let epoch = |id| kept(view, id).epoch;
     let wins = |one: Id| {
-        let claims = view.up(one) && asks(view.process(one).role);
+        let (own, process) = (view.rules_of(rules, one), view.process(one));
         let granted = grants(view).filter(|&(_, to, e)| to == one && e == epoch(one));
-        claims && are_majority(rules, view, one, granted.map(|(voter, ..)| voter))
+        let granted = granted.map(|(voter, ..)| voter).collect();
+        view.up(one) && asks(process.role) && are_majority(own, process, view.nodes, granted)
     };
     leaders(view).all(|leader| !view.ids().any(|id| epoch(id) < epoch(leader) && wins(id)))
 }
@@ -225,8 +211,9 @@ fn one_has_a_following(rules: &Quorum, view: &Moment<'_>) -> bool {
     leaders(view).any(|leader| {
         let follows = |&id: &Id| {
             let same = kept(view, id).epoch == kept(view, leader).epoch;
-            view.up(id) && same && view.process(id).leader == Some(leader)
+            same && view.process(id).leader == Some(leader)
         };
-        are_majority(rules, view, leader, view.ids().filter(follows))
+        let (own, process) = (view.rules_of(rules, leader), view.process(leader));
+        are_majority(own, process, view.nodes, view.live().filter(follows).collect())
     })
 }

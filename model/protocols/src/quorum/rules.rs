@@ -5,7 +5,8 @@ use super::{Decides, Epoch, Forgotten, Founding, Lists, Observing};
 use bellwether_engine::protocol::{Id, Ids, Misfit, Variant, rule_type};
 use bellwether_engine::terms::BEYOND;
 
-/// The rules of an election by a quorum.
+/// The rules of an election by a quorum. The whole group has those that say what one process does
+/// or is asked to do at some moment, and how far the search follows epochs.
 #[rule_type]
 pub struct Quorum {
     /// Whether a process asks around before it claims an epoch.
@@ -50,16 +51,17 @@ pub struct Quorum {
     /// What a leader does that has invited a process which does not come.
     pub absent: Absent,
     /// A process that is not electable: its disk stalls, or a check fails.
-    #[rule(values = "the id of a process, such as 1, or null for none")]
+    #[rule(of_all, values = "the id of a process, such as 1, or null for none")]
     pub unhealthy: Option<Id>,
     /// The process to which the first leader is asked, once and at any moment, to hand over.
-    #[rule(values = "the id of a process, such as 1, or null for none")]
+    #[rule(of_all, values = "the id of a process, such as 1, or null for none")]
     pub transfer: Option<Id>,
     /// Whether the first leader is asked, once and at any moment, to yield and to be not electable
     /// for a time.
+    #[rule(of_all)]
     pub step_down: bool,
     /// How far the search follows epochs: to this one. If none, epochs have no history.
-    #[rule(values = "a number from 1 to 65534, or null for none")]
+    #[rule(of_all, values = "a number from 1 to 65534, or null for none")]
     pub epochs: Option<Epoch>,
     /// Which lists of members there are: the leader is asked for the next one, at any moment.
     pub lists: Lists,
@@ -81,48 +83,13 @@ pub struct Quorum {
     #[rule(values = "the id of a process, such as 1, or null for none")]
     pub witness: Option<Id>,
     /// A process that loses its whole stable storage in each crash.
-    #[rule(values = "the id of a process, such as 1, or null for none")]
+    #[rule(of_all, values = "the id of a process, such as 1, or null for none")]
     pub wiped: Option<Id>,
     /// What a process does that has lost its stable storage.
     pub forgotten: Forgotten,
     /// When a process votes that starts for the first time.
     pub founding: Founding,
 }
-
-/// The rules that are a matter of each process. What one process does or is asked to do at some
-/// moment, and how far the search follows epochs, is one of the whole group.
-pub(super) const OWN: &[&str] = &[
-    "canvass",
-    "outrank",
-    "defers",
-    "returns",
-    "backoff",
-    "grants",
-    "promises",
-    "binds_itself",
-    "quiet",
-    "storage",
-    "count",
-    "rounds",
-    "expiry",
-    "late",
-    "deposed",
-    "answer_lower",
-    "preemption",
-    "handover",
-    "heir",
-    "absent",
-    "lists",
-    "lists_joint",
-    "up_to_date",
-    "decides",
-    "reproposes",
-    "observer",
-    "observing",
-    "witness",
-    "forgotten",
-    "founding",
-];
 
 /// What is wrong with the rules in a group of so many.
 pub(super) fn fits(rules: &Quorum, nodes: usize) -> Result<(), Misfit> {

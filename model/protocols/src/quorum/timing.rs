@@ -63,11 +63,8 @@ fn is_quiet(view: &Moment<'_>) -> bool {
 /// Nothing is on its way or about to be, and all leases and promises have run out that will.
 fn is_calm(rules: &Quorum, view: &Moment<'_>) -> bool {
     let waits = [Timer::Lease, Timer::Promise, Timer::Quiet];
-    is_quiet(view)
-        && !view
-            .ids()
-            .any(|id| asks(view, id) || (sends_rounds(view, id) && has_news(rules, view, id)))
-        && !any_armed(rules, view, &waits)
+    let begins = |id| asks(view, id) || (sends_rounds(view, id) && has_news(rules, view, id));
+    is_quiet(view) && !view.ids().any(begins) && !any_armed(rules, view, &waits)
 }
 
 /// Whether a process has armed one of these timers and it may expire.
@@ -109,19 +106,14 @@ pub(super) fn is_ignored(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
     !view.process(me).leader.is_some_and(heeds)
 }
 
-/// A leader's next round changes nothing.
-pub(super) fn has_no_news(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
-    !has_news(rules, view, me)
-}
-
 /// Whether a leader's next round would change anything: a process is to follow it, or to tell it
 /// that it is behind.
-fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
-    let hearers = |&id: &Id| id != leader && view.up(id) && hears(rules, view, id, leader);
+pub(super) fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
+    let hearers = |&id: &Id| id != leader && hears(rules, view, id, leader);
     if !is_healthy(rules, view, leader) || view.process(leader).invited.is_some() {
         return true;
     }
-    view.ids().filter(hearers).any(|id| {
+    view.live().filter(hearers).any(|id| {
         let own = view.rules_of(rules, id);
         let at_once = own.preemption == Preemption::AtOnce;
         let outranks = id > leader && is_healthy(rules, view, id);
@@ -132,7 +124,7 @@ fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
             return true;
         }
         let answers = stable.epoch <= epoch(view, leader) && view.hears(leader, id);
-        if answers && is_let_in_by(rules, view, leader, id, stable.birth) {
+        if answers && is_let_in_by(rules, view, leader, id) {
             return true;
         }
         match epoch(view, id) {
@@ -150,10 +142,9 @@ fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
 
 /// Whether a majority, itself included, acknowledges a leader's rounds.
 fn has_contact(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
-    let talk = |id| hears(rules, view, leader, id) && hears(rules, view, id, leader);
+    let talk = |id| hears(rules, view, leader, id) && view.hears(id, leader);
     let answers = |&id: &Id| {
-        let up = view.up(id) && talk(id);
-        let follows = up && epoch(view, id) <= epoch(view, leader);
+        let follows = talk(id) && epoch(view, id) <= epoch(view, leader);
         id == leader || (follows && votes(rules, view, id))
     };
     let (process, own) = (view.process(leader), view.rules_of(rules, leader));
@@ -168,8 +159,8 @@ pub(super) fn is_refused_anyway(rules: &Quorum, view: &Moment<'_>, me: Id) -> bo
         let bound = role == Role::Leader || promised.is_some();
         bound && epoch(view, id) <= epoch(view, me)
     };
-    let hear = |&id: &Id| view.up(id) && hears(rules, view, id, me) && votes(rules, view, id);
-    let hear = view.ids().filter(|&id| id != me).filter(hear);
+    let hear = |&id: &Id| id != me && hears(rules, view, id, me) && votes(rules, view, id);
+    let hear = view.live().filter(hear);
     let keeps = |id| view.rules_of(rules, id).canvass != Canvass::AsksAnyway && refuses(id);
     let asks = view.rules_of(rules, me).canvass != Canvass::None;
     asks && hear.clone().all(keeps) && hear.count() > 0
@@ -191,7 +182,7 @@ pub(super) fn has_met_all(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
         let is_told = is_met && !other.met_by.contains(me);
         (may_found && (is_new || is_told))
             || (answers && !is_met && (may_found || votes(rules, view, id)))
-            || is_let_in_by(rules, view, id, me, stable.birth)
+            || is_let_in_by(rules, view, id, me)
     };
     let asked = view.rules_of(rules, me).electors_of(process, view.nodes).without(me);
     let hear = |&id: &Id| view.up(id) && hears(rules, view, id, me);

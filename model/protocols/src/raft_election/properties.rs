@@ -1,9 +1,9 @@
 //! What the paper claims, and what is asked of a leader where not every process can hear it.
 
-use super::{Message, RaftElection, Role, Stable, majority};
-use bellwether_engine::protocol::{Id, Judge, Property, View};
+use super::{Message, RaftElection, Role, Stable, Term, majority};
+use bellwether_engine::protocol::{Belief, Id, Judge, Property, Protocol, View};
 
-pub(super) const ALL: &[Property<Judge<RaftElection>>] = property_table! {
+pub(super) const PROPERTIES: &[Property<Judge<RaftElection>>] = property_table! {
     "election-safety": "□ ¬∃ i ≠ j: leads(i) ∧ leads(j) ∧ term(i) = term(j)",
         "at most one leader can be elected in a term (Figure 3)";
         Always(election_safety);
@@ -45,11 +45,11 @@ pub(super) const ALL: &[Property<Judge<RaftElection>>] = property_table! {
 type Moment<'a> = View<'a, RaftElection>;
 
 fn leaders<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = Id> + 'v {
-    view.ids().filter(|&id| view.up(id) && view.process(id).role == Role::Leader)
+    view.live().filter(|&id| view.process(id).role == Role::Leader)
 }
 
 fn candidates<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = Id> + 'v {
-    view.ids().filter(|&id| view.up(id) && view.process(id).role == Role::Candidate)
+    view.live().filter(|&id| view.process(id).role == Role::Candidate)
 }
 
 /// The votes that are counted or may still be: the voter, whom it elects, and the term.
@@ -72,20 +72,20 @@ fn election_safety(_: &RaftElection, view: &Moment<'_>) -> bool {
 }
 
 fn votes_stand(_: &RaftElection, view: &Moment<'_>) -> bool {
-    votes(view).all(|(voter, candidate, term)| {
-        let Stable { term: now, vote } = *view.stable(voter);
-        now > term || (now == term && vote == Some(candidate))
-    })
+    votes(view).all(|(voter, candidate, term)| stands(view, voter, candidate, term))
+}
+
+/// Returns whether a process has voted for another in this term, or is in a later one.
+fn stands(view: &Moment<'_>, voter: Id, whom: Id, term: Term) -> bool {
+    let Stable { term: now, vote } = *view.stable(voter);
+    now > term || (now == term && vote == Some(whom))
 }
 
 fn majority_behind(_: &RaftElection, view: &Moment<'_>) -> bool {
     leaders(view).all(|leader| {
         let term = view.stable(leader).term;
-        let behind = view.ids().filter(|&id| {
-            let Stable { term: now, vote } = *view.stable(id);
-            now > term || (now == term && vote == Some(leader))
-        });
-        behind.count() >= majority(view.ids().count())
+        let behind = view.ids().filter(|&id| stands(view, id, leader, term));
+        behind.count() >= majority(view.nodes)
     })
 }
 
@@ -93,47 +93,45 @@ fn majority_behind(_: &RaftElection, view: &Moment<'_>) -> bool {
 fn terms_in_order(_: &RaftElection, view: &Moment<'_>) -> bool {
     let term = |id| view.stable(id).term;
     let wins = |candidate: Id| {
-        let is = view.up(candidate) && view.process(candidate).role == Role::Candidate;
         let votes = votes(view).filter(|&(_, whom, t)| whom == candidate && t == term(candidate));
-        is && votes.count() >= majority(view.ids().count())
+        votes.count() >= majority(view.nodes)
     };
-    leaders(view).all(|leader| !view.ids().any(|id| term(id) < term(leader) && wins(id)))
+    leaders(view).all(|leader| !candidates(view).any(|id| term(id) < term(leader) && wins(id)))
 }
 
 fn split_vote(_: &RaftElection, view: &Moment<'_>) -> bool {
-    let up = || view.ids().filter(|&id| view.up(id)).map(|id| *view.stable(id));
-    let terms = up().map(|stable| stable.term);
-    let one_term = terms.clone().min() == terms.max();
+    let up = || view.live().map(|id| *view.stable(id));
     let votes = |whom: Id| up().filter(|stable| stable.vote == Some(whom)).count();
-    let wins = |whom: Id| votes(whom) >= majority(view.ids().count());
-    one_term && up().all(|stable| stable.vote.is_some()) && !view.ids().any(wins)
+    let wins = |whom: Id| votes(whom) >= majority(view.nodes);
+    view.agree(|id| Some(view.stable(id).term))
+        && up().all(|stable| stable.vote.is_some())
+        && !view.ids().any(wins)
 }
 
 fn someone_has_a_following(_: &RaftElection, view: &Moment<'_>) -> bool {
     leaders(view).any(|leader| {
         let follows = |&id: &Id| {
-            let process = view.process(id);
-            let believes = match process.role {
-                Role::Leader => id == leader,
-                Role::Follower => process.leader == Some(leader),
-                Role::PreCandidate | Role::Candidate => false,
+            let believes = match RaftElection::belief(view.process(id)) {
+                Belief::Leads => id == leader,
+                Belief::Follows(other) => other == leader,
+                Belief::Undecided => false,
             };
-            view.up(id) && believes && view.stable(id).term == view.stable(leader).term
+            believes && view.stable(id).term == view.stable(leader).term
         };
-        view.ids().filter(follows).count() >= majority(view.ids().count())
+        view.live().filter(follows).count() >= majority(view.nodes)
     })
 }
 
 fn candidates_can_win(rules: &RaftElection, view: &Moment<'_>) -> bool {
     candidates(view).all(|one| {
         let may_vote = view.ids().filter(|&id| rules.logs.at_least_as_fresh(one, id));
-        may_vote.count() >= majority(view.ids().count())
+        may_vote.count() >= majority(view.nodes)
     })
 }
 
 fn leaders_hear(_: &RaftElection, view: &Moment<'_>) -> bool {
     leaders(view).all(|leader| {
         let heard = view.ids().filter(|&id| id == leader || view.hears(leader, id));
-        heard.count() >= majority(view.ids().count())
+        heard.count() >= majority(view.nodes)
     })
 }

@@ -2,10 +2,7 @@
 //! the texts as one value of them.
 
 use bellwether_engine::protocol::{Id, MAX_SEARCHED, Misfit, Variant, rule_type};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::fmt;
-use std::str::FromStr;
+use serde::{Deserialize, Serialize};
 
 /// The rules of an election.
 #[rule_type]
@@ -19,7 +16,7 @@ pub struct RaftElection {
     /// A process that gets a message of a lower term tells its sender the higher one.
     pub answer_lower: bool,
     /// How fresh each process's log is.
-    #[rule(values = "equal, or a digit for each process, 1 first, such as 0110")]
+    #[rule(of_all, values = "equal, or a digit for each process, 1 first, such as 0110")]
     pub logs: Logs,
     /// What outlasts a crash.
     pub storage: Storage,
@@ -34,6 +31,7 @@ pub struct RaftElection {
     pub known_leader: bool,
     /// Whether the lowest process was promoted from a learner to a voter, and has not heard of it:
     /// then it does not run.
+    #[rule(of_all)]
     pub promoted: Promoted,
 }
 
@@ -114,20 +112,6 @@ pub enum Promoted {
     Refuses,
 }
 
-/// The rules that are a matter of each process: all but how fresh the logs are, and which process
-/// was a learner.
-pub(super) const OWN: &[&str] = &[
-    "prevote",
-    "check_quorum",
-    "stickiness",
-    "answer_lower",
-    "storage",
-    "timeouts",
-    "unelected",
-    "returning",
-    "known_leader",
-];
-
 /// What is wrong with the rules in a group of so many: logs of processes that there are not, or
 /// more ranks than processes.
 pub(super) fn fits(rules: &RaftElection, nodes: usize) -> Result<(), Misfit> {
@@ -140,12 +124,13 @@ pub(super) fn fits(rules: &RaftElection, nodes: usize) -> Result<(), Misfit> {
     }
     let instead =
         format!("it is equal, or {digits} digits from 0 to {most}, that of process 1 first");
-    Err(Misfit { rule: "logs", value: rules.logs.to_string(), nodes, instead })
+    Err(Misfit { rule: "logs", value: rules.logs.into(), nodes, instead })
 }
 
 /// How fresh each process's log is: a digit for each, process 1 first; a larger one is fresher. Who
 /// has no digit has 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "Written")]
 pub struct Logs([u8; MAX_SEARCHED]);
 
 impl Logs {
@@ -165,20 +150,31 @@ impl Logs {
     }
 }
 
-impl fmt::Display for Logs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Logs::EQUAL {
-            return f.write_str("equal");
+impl From<Logs> for String {
+    fn from(logs: Logs) -> String {
+        if logs == Logs::EQUAL {
+            return "equal".to_owned();
         }
-        let digits: String = self.0.iter().map(ToString::to_string).collect();
-        f.write_str(digits.trim_end_matches('0'))
+        let digits: String = logs.0.iter().map(ToString::to_string).collect();
+        digits.trim_end_matches('0').to_owned()
     }
 }
 
-impl FromStr for Logs {
-    type Err = &'static str;
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Number(u32),
+    Word(String),
+}
 
-    fn from_str(word: &str) -> Result<Logs, Self::Err> {
+impl TryFrom<Written> for Logs {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> Result<Logs, Self::Error> {
+        let word = match written {
+            Written::Number(number) => number.to_string(),
+            Written::Word(word) => word,
+        };
         let wrong = "give 'equal', or a digit for each process, such as 0110";
         if word == "equal" {
             return Ok(Logs::EQUAL);
@@ -191,29 +187,6 @@ impl FromStr for Logs {
             *rank = digit.checked_sub(b'0').filter(|&rank| rank <= 9).ok_or(wrong)?;
         }
         Ok(logs)
-    }
-}
-
-impl Serialize for Logs {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Number(u32),
-    Word(String),
-}
-
-impl<'de> Deserialize<'de> for Logs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let word = match Written::deserialize(deserializer)? {
-            Written::Number(number) => number.to_string(),
-            Written::Word(word) => word,
-        };
-        word.parse().map_err(D::Error::custom)
     }
 }
 

@@ -42,21 +42,19 @@ impl TryFrom<String> for Elid {
     type Error = String;
 
     fn try_from(text: String) -> Result<Elid, String> {
+        let parts: Vec<&str> = text.split('.').collect();
+        let read = |[owner, incarnation, counter]: [&str; 3]| {
+            let (incarnation, counter) = (incarnation.parse().ok()?, counter.parse().ok()?);
+            Some(Elid { owner: id(owner)?, incarnation, counter })
+        };
         let wrong = || format!("an election is called OWNER.INCARNATION.COUNTER, not '{text}'");
-        let mut parts = text.split('.');
-        let mut number = || parts.next()?.parse::<u8>().ok();
-        let (owner, incarnation, counter) = (number(), number(), number());
-        match (owner.and_then(id), incarnation, counter, parts.next()) {
-            (Some(owner), Some(incarnation), Some(counter), None) => {
-                Ok(Elid { owner, incarnation, counter })
-            }
-            _ => Err(wrong()),
-        }
+        <[&str; 3]>::try_from(parts).ok().and_then(read).ok_or_else(wrong)
     }
 }
 
-pub(super) fn id(number: u8) -> Option<Id> {
-    Id::all(MAX_SEARCHED).find(|id| id.number() == number)
+/// The id of a process that a world can have which is searched exhaustively.
+pub(super) fn id(text: &str) -> Option<Id> {
+    text.parse().ok().filter(|id: &Id| id.index() < MAX_SEARCHED)
 }
 
 /// The elections that a process remembers or that a message carries, each once, in order.

@@ -3,7 +3,7 @@
 use super::{
     Again, Answer, Elid, Ldr, Message, Process, Query, Status, Stoller, Timer, Unanswered, monitor,
 };
-use bellwether_engine::protocol::{Belief, Id, Ids, Local, Protocol};
+use bellwether_engine::protocol::{Id, Ids, Local};
 
 impl Stoller {
     /// The leader asks again who does not follow it. In stage 2 a HALT has not been answered. If it
@@ -18,9 +18,8 @@ impl Stoller {
             }
             p.send(next, Message::Halt(elid));
         } else {
-            for id in self.asked(p.state, p.id(), Id::all(p.nodes())).iter() {
-                p.send(id, Message::NormQ(elid));
-            }
+            let asked = self.asked(p.state, p.id(), Id::all(p.nodes()));
+            p.send_to_each(asked.iter(), Message::NormQ(elid));
         }
         p.arm(Timer::Ask);
     }
@@ -42,20 +41,13 @@ impl Stoller {
 
     /// NOT_NORM to the leader: a process does not follow it.
     pub(super) fn on_not_norm(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
-        let leads = Self::belief(p.state) == Belief::Leads;
-        if !leads || p.state.elid != Some(t) {
+        if !p.state.leads() || p.state.elid != Some(t) {
             return p.ignore("other_election");
         }
         p.because("check_failed");
         match self.again {
-            Again::Halts => {
-                p.cancel(Timer::Ask);
-                self.stage_two(p);
-            }
-            Again::Elects => {
-                p.cancel(Timer::Ask);
-                self.begin(p);
-            }
+            Again::Halts => self.stage_two(p),
+            Again::Elects => self.begin(p),
             Again::Announces => self.admit(p, from, t),
         }
     }
@@ -75,9 +67,7 @@ impl Stoller {
         if p.state.status == Status::Norm {
             return;
         }
-        for id in p.state.acks.iter() {
-            p.send(id, Message::HasLeader(t));
-        }
+        p.send_to_each(p.state.acks.iter(), Message::HasLeader(t));
         if t.owner == p.id() {
             return self.begin(p);
         }
@@ -88,7 +78,7 @@ impl Stoller {
     /// IS_LEADER: who leads says so, whichever election was meant; who does not says that.
     pub(super) fn on_is_leader(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
         match p.state.elid {
-            Some(elid) if Self::belief(p.state) == Belief::Leads => self.admit(p, from, elid),
+            Some(elid) if p.state.leads() => self.admit(p, from, elid),
             _ => p.send(from, Message::NotLeader(t)),
         }
     }
