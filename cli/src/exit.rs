@@ -36,11 +36,11 @@ impl Exit {
 
     /// Prints a text.
     pub fn tell(self, text: &str) -> Exit {
-        self.told(io::stdout().write_all(text.as_bytes()))
+        self.note_printed(io::stdout().write_all(text.as_bytes()))
     }
 
     /// Takes note of what came of printing.
-    pub fn told(mut self, told: Result<(), impl Into<anyhow::Error>>) -> Exit {
+    pub fn note_printed(mut self, told: Result<(), impl Into<anyhow::Error>>) -> Exit {
         let told: anyhow::Result<()> = told.map_err(Into::into);
         if let Err(error) = told
             && !is_closed_pipe(&error)
@@ -51,7 +51,7 @@ impl Exit {
     }
 
     /// Takes note of what came of a file. The error names the file, and what to do.
-    pub fn saved(mut self, saved: anyhow::Result<()>) -> Exit {
+    pub fn note_saved(mut self, saved: anyhow::Result<()>) -> Exit {
         self.lost.extend(saved.err());
         self
     }
@@ -60,7 +60,8 @@ impl Exit {
     #[must_use]
     pub fn code(self) -> ExitCode {
         // The end of a text without a newline has not been written yet.
-        let exit = if self.lost.is_empty() { self.told(io::stdout().flush()) } else { self };
+        let exit =
+            if self.lost.is_empty() { self.note_printed(io::stdout().flush()) } else { self };
         let Exit { status, lost } = exit;
         for error in &lost {
             complain(&format!("{error:#}"));
@@ -147,11 +148,11 @@ mod tests {
         for status in 0..5 {
             let same = shown(ExitCode::from(status));
             let closed = error(io::ErrorKind::BrokenPipe);
-            assert_eq!(shown(Exit::with(status).told(closed).code()), same);
+            assert_eq!(shown(Exit::with(status).note_printed(closed).code()), same);
             let lost = shown(ExitCode::from(if status == SUCCESS { USAGE } else { status }));
             let full = error(io::ErrorKind::StorageFull);
-            assert_eq!(shown(Exit::with(status).told(full).code()), lost);
-            assert_eq!(shown(Exit::with(status).saved(Err(anyhow!("full"))).code()), lost);
+            assert_eq!(shown(Exit::with(status).note_printed(full).code()), lost);
+            assert_eq!(shown(Exit::with(status).note_saved(Err(anyhow!("full"))).code()), lost);
         }
     }
 
@@ -159,6 +160,9 @@ mod tests {
     #[test]
     fn a_file_that_is_a_closed_pipe_is_lost() {
         let closed = error(io::ErrorKind::BrokenPipe).map_err(Into::into);
-        assert_eq!(shown(Exit::with(SUCCESS).saved(closed).code()), shown(ExitCode::from(USAGE)));
+        assert_eq!(
+            shown(Exit::with(SUCCESS).note_saved(closed).code()),
+            shown(ExitCode::from(USAGE))
+        );
     }
 }

@@ -26,7 +26,7 @@ pub fn ends(done: anyhow::Result<Exit>) -> ExitCode {
 /// and `ours` in a line below; an error is an object if `as_json`. Returns the exit status that
 /// goes with it.
 #[must_use]
-pub fn refused(error: &clap::Error, ours: Option<&str>, as_json: bool) -> ExitCode {
+pub fn refuse(error: &clap::Error, ours: Option<&str>, as_json: bool) -> ExitCode {
     let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
     if error.use_stderr() && as_json {
         let text = error.to_string();
@@ -37,7 +37,7 @@ pub fn refused(error: &clap::Error, ours: Option<&str>, as_json: bool) -> ExitCo
             return ExitCode::from(status);
         }
     }
-    let exit = Exit::with(status).told(error.print());
+    let exit = Exit::with(status).note_printed(error.print());
     if let Some(ours) = ours {
         let _ = writeln!(anstream::stderr(), "{ours}");
     }

@@ -306,7 +306,9 @@ impl<C: Core> Shelled<C> {
     /// moment that aligned members have in common waits for it, if nothing else is due by then.
     fn begins(&self, due: Time) -> Time {
         let config = self.node().config();
-        let Some((timer, slack)) = C::beat(config).filter(|_| self.aligned) else { return due };
+        let Some((timer, slack)) = C::round_slack(config).filter(|_| self.aligned) else {
+            return due;
+        };
         let apart = (C::period(config, timer) + slack).as_nanos();
         let beat = u128::from(due.as_nanos()).next_multiple_of(apart.max(1));
         let beat = Time::from_nanos(u64::try_from(beat).unwrap_or(u64::MAX));
@@ -676,7 +678,7 @@ impl<C: Core> Program for Shelled<C> {
     /// Returns the facts that the program was told, and until when it may act by them.
     fn facts(&self) -> Facts<Deadline<C::Timer>> {
         let ((epoch, lease), prepares, node) = (self.told, self.prepares, self.node());
-        let waits_for = node.waits_for().map(|(timer, nodes)| (Deadline::Timer(timer), nodes));
+        let waits_for = node.skippable_wait().map(|(timer, nodes)| (Deadline::Timer(timer), nodes));
         Facts { epoch, lease, successor: node.successor(), waits_for, prepares }
     }
 }

@@ -4,7 +4,7 @@ use bellwether_conformance::divergence::{Divergence, Kind, LogLine};
 use bellwether_conformance::mapping;
 use bellwether_conformance::mapping::{Mapping, Sides, ring};
 use bellwether_conformance::report::MOST_LINES;
-use bellwether_conformance::validate::{Log, Options, Outcome, Text, smaller, validate};
+use bellwether_conformance::validate::{Log, Options, Outcome, Text, shrink, validate};
 use bellwether_core::protocol::chang_roberts::ChangRoberts;
 use bellwether_core::protocol::{Epoch, Members, NodeId, bully, lease, quorum};
 use group::{Faults, Group, Random};
@@ -430,7 +430,7 @@ fn rejected_logs_become_smaller_and_no_log_is_left_that_is_not_needed() {
             let texts = changed.iter().zip(1..);
             let texts = texts.map(|(log, at)| Text::new(format!("log {at}"), log.as_bytes()));
             let texts: Vec<Text> = texts.collect();
-            let less = smaller(&texts, &rejection, &|logs| validate(&quorum(), logs, WHOLE));
+            let less = shrink(&texts, &rejection, &|logs| validate(&quorum(), logs, WHOLE));
             let less = less.unwrap_or_else(|| panic!("{seed}, {kind}: it is not rejected again"));
             let again = rejected(&less).expect("still rejected");
             let (happened, what, place) = why(&rejection);

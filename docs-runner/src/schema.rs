@@ -81,8 +81,14 @@ impl Place {
             }
         }
         let known = schema.get("properties");
-        let others = schema.get("additionalProperties").filter(|others| others.is_object());
-        if known.is_none() && others.is_none() {
+        let others = schema.get("additionalProperties");
+        let closed = others == Some(&Value::Bool(false));
+        let others = others.filter(|_| !closed);
+        assert!(
+            others.is_none_or(Value::is_object),
+            "'additionalProperties' is not read: {others:?}"
+        );
+        if known.is_none() && others.is_none() && !closed {
             return;
         }
         for (key, value) in value.as_object().into_iter().flatten() {

@@ -59,7 +59,7 @@ impl<M> StoreClient<M> {
         inbox: Sender<Arrival<M>>,
     ) -> Self {
         let backoff = Backoff::new(mailbox.lifetime, own.start());
-        let (keep, members) = (access.settings.keep, access.members.clone());
+        let (keep, members) = (access.settings.ttl, access.members.clone());
         let session = Session::new(access.node, own, members, keep, access.renew);
         Self {
             access,

@@ -1,7 +1,7 @@
 //! The design of `docs/real-design.md`: votes and terms on stable storage, a heartbeat, a witness.
 //! `cargo run --release --example real_design -- check ballot` checks it.
 
-use bellwether_engine::machine::{Entry, Registry};
+use bellwether_engine::machine::{ProtocolEntry, Registry};
 use bellwether_engine::protocol::{
     Belief, Duration, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow,
     Variant, View, WithinBounds,
@@ -289,7 +289,7 @@ fn one_leader_a_term(_: &Ballot, view: &View<'_, Ballot>) -> bool {
     !view.ids().any(two)
 }
 
-pub(crate) static REGISTRY: Registry = Registry(&[&Entry::<Ballot>::NEW]);
+pub(crate) static REGISTRY: Registry = Registry(&[&ProtocolEntry::<Ballot>::NEW]);
 
 fn main() -> std::process::ExitCode {
     let cargo = "--example real_design";

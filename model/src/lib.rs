@@ -29,7 +29,7 @@ pub use bellwether_engine::{
 pub use bellwether_tool::{explore, report, tune};
 
 pub mod cli;
-pub mod side_by_side;
+pub mod in_parallel;
 pub mod survey;
 
 /// The trait of protocols, and the protocols.

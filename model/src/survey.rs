@@ -16,11 +16,11 @@ pub use worlds::{Narrower, Rung, Surrounding, surroundings};
 
 use crate::check::bounds::{Bound, Until, bounds};
 use crate::check::{self, CheckError, Decision, Event, Limits, Options, Reason, Report, Verdict};
+use crate::in_parallel::in_parallel;
 use crate::machine::AnyProtocol;
 use crate::property::Property;
 use crate::property::{self, PropertyError};
 use crate::protocol::RuleError;
-use crate::side_by_side::side_by_side;
 use crate::world::World;
 use crate::world::{Scenario, WorldError};
 use serde::Serialize;
@@ -101,7 +101,7 @@ pub fn survey(
         done(protocol.name());
         found
     };
-    let found = side_by_side(settings.threads, &all, &find)
+    let found = in_parallel(settings.threads, &all, &find)
         .map_err(|error| SurveyError::Threads { error: error.to_string() })?;
     let mut found = found.into_iter();
     let row = |protocol: &&'static dyn AnyProtocol| {

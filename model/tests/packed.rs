@@ -7,7 +7,7 @@ use bellwether_model::check::{Event, Limits};
 use bellwether_model::property::{self, Condition, Temporal};
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::protocol::{Belief, Id, Local, Protocol, TimerRow, Variant, View};
-use bellwether_model::space::{Last, NO_LAST, OUTSIDE_WORD, Space, Unlearned};
+use bellwether_model::space::{Arrival, NO_ARRIVAL, OUTSIDE_WORD, Space, Unlearned};
 use bellwether_model::world::packed::Packed;
 use bellwether_model::world::{
     AbsentLinks, Action, Budget, Delay, Drift, Durations, Faults, Heals, Network, Scenario, Start,
@@ -34,7 +34,7 @@ fn expand(packed: &mut Packed, words: &mut Vec<u64>) -> Vec<Vec<u64>> {
     if packed.expand(words, &mut packed.scratch(), &mut next).is_err() {
         next.clear();
         packed.learn(words);
-        if packed.outgrown() {
+        if packed.needs_relayout() {
             packed.lay_out(u32::MAX);
             let mut now = Vec::new();
             packed.recode(words, WORDS, &mut now);
@@ -138,8 +138,8 @@ type Levels = (Vec<HashSet<State>>, u64, u64);
 fn expand_after(
     packed: &mut Packed,
     words: &[u64],
-    last: Last,
-) -> Result<(Vec<u64>, Vec<Last>, u64), Unlearned> {
+    last: Arrival,
+) -> Result<(Vec<u64>, Vec<Arrival>, u64), Unlearned> {
     let scratch = &mut packed.scratch();
     loop {
         let (mut next, mut lasts) = (Vec::new(), Vec::new());
@@ -148,7 +148,7 @@ fn expand_after(
             return Ok((next, lasts, left_out));
         }
         packed.learn(words);
-        if packed.outgrown() {
+        if packed.needs_relayout() {
             return Err(Unlearned);
         }
     }
@@ -173,12 +173,12 @@ fn levels(world: &World, all: bool) -> Option<Levels> {
 fn levels_of(packed: &mut Packed, all: bool) -> Result<Option<Levels>, Unlearned> {
     let initial = packed.initial(WORDS);
     let mut known = HashSet::from([initial.clone()]);
-    let mut level = HashMap::from([(initial, NO_LAST)]);
+    let mut level = HashMap::from([(initial, NO_ARRIVAL)]);
     let (mut levels, mut steps, mut waits) = (Vec::new(), 0, 0);
     while !level.is_empty() && known.len() <= MOST {
         let mut next = HashMap::new();
         for (words, &last) in &level {
-            let last = if all { NO_LAST } else { last };
+            let last = if all { NO_ARRIVAL } else { last };
             let (after, lasts, left_out) = expand_after(packed, words, last)?;
             waits += left_out;
             steps += left_out + lasts.len() as u64;

@@ -101,7 +101,9 @@ fn every_difference_that_a_walk_finds_is_listed() {
             violated += 1;
             let several = decision.several.expect("they were asked for");
             assert_eq!((several.known, several.incomplete), (several.listed.len(), None));
-            let kinds = |one: &bellwether_model::check::Distinct| one.needs().collect::<Kinds>();
+            let kinds = |one: &bellwether_model::check::DistinctCounterexample| {
+                one.needs().collect::<Kinds>()
+            };
             let steps: Vec<_> = several.listed.iter().map(|one| one.found.steps.len()).collect();
             assert!(steps.is_sorted(), "{steps:?}");
             assert_eq!(decision.counterexample.as_ref(), Some(&several.listed[0].found));

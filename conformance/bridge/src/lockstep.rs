@@ -8,10 +8,10 @@
 //!
 //! Nodes that behave alike are one node, which has a number. The step of a node depends on nothing
 //! but the node, its process and what happens, as the step of a process does in a
-//! [packed world](bellwether_engine::world::packed). So each step is taken and compared when the
-//! space learns it, and looked up from then on. A space learns in one thread and in one order. So
-//! every node has the same number, and all that is counted and told is the same, with any number of
-//! threads.
+//! [packed world](bellwether_engine::world::packed). The space therefore takes and compares each
+//! step when it learns it, and looks it up from then on. A space learns in one thread and in one
+//! order. Every node therefore has the same number, and all that is counted and told is the same,
+//! with any number of threads.
 //!
 //! Pairs are told apart by the whole state of the model and by everything in the nodes but absolute
 //! times; why that is sound is said in [`crate::node`].
@@ -54,6 +54,9 @@ const BYTES: u64 = 64;
 
 /// The pairs in which some step has the [result](Pairs::sought) that is looked for.
 const SOUGHT: Goal = Goal { question: 1, answer: true };
+
+/// The pairs of a round in which some node has answered a probe wrongly.
+const WRONG: Goal = Goal { question: 2, answer: true };
 
 /// The outcome of a walk.
 #[derive(Clone, Debug)]
@@ -197,15 +200,17 @@ pub fn lockstep<T: Sides>(
             pairs.note(0, pairs.ask(&node));
         }
     }
-    let bytes = exact.graph_bytes() + exact.counts().distinct * BYTES;
+    let of_pair = BYTES + 8 * pairs.model.words() as u64;
+    let bytes = exact.graph_bytes() + exact.counts().distinct * of_pair;
     let no_room = (!limits.leaves_room_for(bytes)).then_some(Reason::Memory);
     let cut_short = exact.cut_short().filter(|&why| why != Reason::FirstViolation);
+    let ended = exact.cut_short().is_none();
     let parted = pairs.execution(&exact);
     let mut summary = pairs.summary(exact, no_room.is_none());
     let divergence = pairs.divergence(world, parted, threads)?;
     summary.cut_short = cut_short.or(no_room).or(unasked);
     summary.seconds = started.elapsed().as_secs_f64();
-    summary.whole = divergence.is_none() && summary.cut_short.is_none();
+    summary.whole = ended && divergence.is_none() && summary.cut_short.is_none();
     if summary.whole && summary.transitions == 0 {
         return Err(Error::NothingCompared);
     }
@@ -213,7 +218,7 @@ pub fn lockstep<T: Sides>(
 }
 
 /// Searches a space, and keeps its transitions if they are asked for. The search of pairs ends with
-/// the level in which something is [sought](SOUGHT) and found.
+/// the level in which something is [sought](SOUGHT) and found, or a node answers wrongly.
 pub(crate) fn search(
     space: &mut dyn Space,
     limits: Limits,
@@ -225,7 +230,7 @@ pub(crate) fn search(
         limits,
         edges,
         threads,
-        violations: &[("lockstep", SOUGHT)],
+        violations: &[("lockstep", SOUGHT), ("probe", WRONG)],
         first: true,
         disk: None,
         on_event: &mut |event| {
@@ -336,6 +341,7 @@ impl<T: Sides> Space for Pairs<'_, T> {
         let state = self.model.decode(words);
         let mut follow = Vec::new();
         let mut answers = self.model.expand(words, scratch, &mut follow)?;
+        answers |= Answers::from(self.wrong.is_some() && self.sought.is_none()) << WRONG.question;
         let actions = self.model.world().actions(&state);
         for (action, after) in actions.iter().zip(follow.chunks(words.len())) {
             let (mut nodes, mut ends) = (nodes, after[0] == OUTSIDE_WORD);
@@ -376,8 +382,8 @@ impl<T: Sides> Space for Pairs<'_, T> {
         }
     }
 
-    fn outgrown(&self) -> bool {
-        self.model.outgrown()
+    fn needs_relayout(&self) -> bool {
+        self.model.needs_relayout()
     }
 
     fn least_bits(&self) -> u32 {
@@ -579,29 +585,46 @@ impl<'a, T: Sides> Pairs<'a, T> {
         Ok(Some(Box::new(Divergence::new(world, &path, Some(words), differences))))
     }
 
-    /// The summary of the walk; without what is counted pair by pair if there is no room for that.
+    /// The summary of the walk. If there is no room to count pair by pair, it has no states and
+    /// no kinds, its transitions are those within the bounds, and its coverage is that of probes.
     fn summary(&self, exact: Exact, has_room: bool) -> Summary {
+        let (mapping, size) = (self.group.mapping, self.group.size);
+        let counts = exact.counts();
+        let found = exact.cut_short() == Some(Reason::FirstViolation);
+        let unfinished = exact.unfinished().filter(|_| found);
         let mut summary = Summary {
-            pairs: exact.counts().distinct,
+            pairs: counts.distinct,
             nodes: self.nodes.len() as u64,
             probes: self.probes,
             probed: self.probed as u64,
-            depth: exact.counts().depth,
+            depth: unfinished.map_or(counts.depth, |at| at.levels),
             ..Summary::default()
         };
         let graph = if has_room { exact.graph(self) } else { None };
-        let Some(graph) = graph else { return summary };
+        let Some(graph) = graph else {
+            // The search counts the first pair as generated.
+            let transitions = counts.generated - 1;
+            return Summary {
+                transitions,
+                coverage: self.tally.coverage(mapping, size),
+                ..summary
+            };
+        };
         let (mut tally, mut unplayed, mut states) = (Tally::new(), 0, FxHashSet::default());
         tally.add(&self.tally);
         for pair in 0..graph.len() {
             let words = graph.words(pair);
-            let (_, model) = self.unpack(&words);
+            let (nodes, model) = self.unpack(&words);
             let is_first = states.insert(model.to_vec());
-            let actions = self.model.world().actions(&self.model.decode(model));
+            let state = self.model.decode(model);
+            let actions = self.model.world().actions(&state);
             // A pair that was not expanded has no transitions.
             for (action, &to) in actions.iter().zip(graph.successors(pair)) {
                 *summary.kinds.entry(kind(action).name()).or_default() += 1;
-                summary.outside += u64::from(to == OUTSIDE);
+                let differs = to == OUTSIDE
+                    && (self.step_of(&nodes, &state, action))
+                        .is_some_and(|(_, step)| self.after(&step) == Some(None));
+                summary.outside += u64::from(to == OUTSIDE && !differs);
                 summary.covered += u64::from(is_first && to != OUTSIDE);
                 match happening(action) {
                     Some((id, _)) if !self.group.plays(id) => unplayed += 1,
@@ -610,7 +633,6 @@ impl<'a, T: Sides> Pairs<'a, T> {
                 }
             }
         }
-        let (mapping, size) = (self.group.mapping, self.group.size);
         let why = mapping.more.variants.unplayed;
         Summary {
             states: states.len() as u64,

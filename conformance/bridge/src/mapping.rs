@@ -310,7 +310,7 @@ pub struct Logs<P: Specification, M, D> {
     /// where the specification keeps what matters to such nodes only in a world in which something
     /// is asked. Without them, these are the mapping's own.
     pub rules: Option<P>,
-    /// Whether the logs of nodes with any ids can be judged: the functions that rename
+    /// True if logs of nodes with any ids can be judged: the functions that rename
     /// ([`Counters::in_message`], [`Counters::in_durable`]) reach each node that a process of the
     /// specification reads.
     pub any_ids: bool,

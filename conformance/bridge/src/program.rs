@@ -47,7 +47,7 @@ pub struct Facts<T> {
     /// The node that would be best to lead after this one: see [`Node::successor`].
     pub successor: Option<NodeId>,
     /// The nodes that it waits for, and the timer that runs for them alone: see
-    /// [`Node::waits_for`].
+    /// [`Node::skippable_wait`].
     pub waits_for: Option<(T, Vec<NodeId>)>,
     /// The epoch for which its program is asked to prepare itself, if it is: see
     /// [`PreparationRequest`](bellwether_core::member::PreparationRequest).
@@ -65,12 +65,13 @@ impl<T> Facts<T> {
 pub struct Limits {
     /// The time for which a message is worth sending: see [`Core::message_lifetime`].
     pub lifetime: Duration,
-    /// The time from which on a leader that does nothing has paused: see [`Core::silence`].
+    /// The time from which on a leader that does nothing has paused: see
+    /// [`Core::max_leader_silence`].
     pub silence: Duration,
-    /// The time that an election takes: see [`Core::election_takes`].
+    /// The time that an election takes: see [`Core::typical_election`].
     pub election: Duration,
     /// How much later than it is due a round may begin, so that those of many nodes begin together:
-    /// see [`Core::beat`]. It is zero if there is no such round.
+    /// see [`Core::round_slack`]. It is zero if there is no such round.
     pub slack: Duration,
 }
 
@@ -80,9 +81,9 @@ pub fn limits<C: Core>(node: &Node<C>) -> Limits {
     let config = node.config();
     Limits {
         lifetime: C::message_lifetime(config),
-        silence: C::silence(config),
-        election: C::election_takes(config),
-        slack: C::beat(config).map_or(Duration::ZERO, |(_, slack)| slack),
+        silence: C::max_leader_silence(config),
+        election: C::typical_election(config),
+        slack: C::round_slack(config).map_or(Duration::ZERO, |(_, slack)| slack),
     }
 }
 
@@ -180,7 +181,7 @@ impl<C: Core> Program for Node<C> {
             epoch: Node::epoch(self),
             lease: Node::lease(self),
             successor: Node::successor(self),
-            waits_for: Node::waits_for(self),
+            waits_for: Node::skippable_wait(self),
             prepares: None,
         }
     }

@@ -20,7 +20,7 @@ pub type ChangRoberts = (spec::ChangRoberts, Node<program::ChangRoberts>);
 pub fn mapping() -> Mapping<ChangRoberts> {
     common::mapping(
         spec::ChangRoberts::RECOMMENDED,
-        Messages {
+        &Messages {
             settle,
             to_program,
             to_model,

@@ -20,7 +20,7 @@ pub type ListRing = (spec::ListRing, Node<program::ListRing>);
 pub fn mapping() -> Mapping<ListRing> {
     common::mapping(
         spec::ListRing::RECOMMENDED,
-        Messages {
+        &Messages {
             settle,
             to_program,
             to_model,

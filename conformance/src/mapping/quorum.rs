@@ -51,7 +51,7 @@ pub type Quorum = (spec::Quorum, Node<program::Quorum>);
 #[must_use]
 pub fn mapping(variant: &'static Variant) -> Mapping<Quorum> {
     use NodeId as N;
-    use spec::{Letter, Process};
+    use spec::{Process, TaggedMessage};
     let probes = Probes { ignored_fields: ignored_fields(variant).to_vec(), ..Probes::default() };
     let durations = Durations {
         limits: Arc::new(|_, members: &Members| limits(variant, members)),
@@ -90,7 +90,7 @@ pub fn mapping(variant: &'static Variant) -> Mapping<Quorum> {
             program(variant, id, members, durable)
         }),
         settle: Arc::new(|id: N, members: &Members| settle(variant, id, members)),
-        to_program: Arc::new(|letter: Letter| to_program(variant, letter)),
+        to_program: Arc::new(|letter: TaggedMessage| to_program(variant, letter)),
         to_model: Arc::new(|message: program::Message, _| to_model(variant, message)),
         timer: Arc::new(timer),
         period: Arc::new(|id: N, members: &Members, timer| period(variant, id, members, timer)),
@@ -200,7 +200,7 @@ fn settle(
     inputs
 }
 
-fn to_program(variant: &Variant, letter: spec::Letter) -> Option<program::Message> {
+fn to_program(variant: &Variant, letter: spec::TaggedMessage) -> Option<program::Message> {
     let epoch = |epoch: spec::Epoch| program::Epoch::new(epoch.into());
     let (mark, life) = (program_mark(letter.mark), program_birth(letter.birth));
     Some(match letter.message {
@@ -230,7 +230,7 @@ fn to_program(variant: &Variant, letter: spec::Letter) -> Option<program::Messag
     })
 }
 
-fn to_model(variant: &Variant, message: program::Message) -> spec::Letter {
+fn to_model(variant: &Variant, message: program::Message) -> spec::TaggedMessage {
     let life = match message {
         program::Message::Claim(.., life) | program::Message::Grant(_, life) => birth(life),
         _ => spec::FOUNDER,
@@ -269,7 +269,7 @@ fn to_model(variant: &Variant, message: program::Message) -> spec::Letter {
             carries(by, spec::Message::Meet(birth(of), met.map(birth)))
         }
     };
-    spec::Letter { message, mark: carried, birth: life }
+    spec::TaggedMessage { message, mark: carried, birth: life }
 }
 
 timer_table! {
@@ -364,8 +364,8 @@ fn met(all: &BTreeMap<NodeId, Birth>) -> spec::Met {
 }
 
 /// A message among members of the first list.
-fn of_the_list(message: spec::Message) -> spec::Letter {
-    spec::Letter { message, mark: spec::Mark::FIRST, birth: spec::FOUNDER }
+fn of_the_list(message: spec::Message) -> spec::TaggedMessage {
+    spec::TaggedMessage { message, mark: spec::Mark::FIRST, birth: spec::FOUNDER }
 }
 
 fn mark(of: program::Mark) -> spec::Mark {
@@ -395,18 +395,18 @@ fn rounds(number: usize) -> u8 {
 
 /// Returns those messages from a process with the first list and from one with a pending one, what
 /// processes say to each other of their births, and the lists.
-fn of_both(variant: &Variant, all: &[spec::Letter]) -> Vec<spec::Letter> {
+fn of_both(variant: &Variant, all: &[spec::TaggedMessage]) -> Vec<spec::TaggedMessage> {
     use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Grant, Lists, Meet};
     let of = |epoch, turn| spec::Mark { epoch, turn };
     let meets =
         [Meet(0, None), Meet(0, Some(1)), Meet(1, None), Meet(1, Some(0)), Meet(1, Some(1))];
     let all: Vec<_> = all.iter().copied().chain(meets.map(of_the_list)).collect();
-    let carries = |letter: &&spec::Letter| {
+    let carries = |letter: &&spec::TaggedMessage| {
         let with_a_round = matches!(letter.message, Coordinator(..) | Ack(..) | Meet(..));
         with_a_round || matches!(letter.message, Canvass(_) | Claim(_) | Challenge(_))
     };
     let later = all.iter().filter(carries);
-    let later = later.map(|&letter| spec::Letter { mark: of(1, 1), ..letter });
+    let later = later.map(|&letter| spec::TaggedMessage { mark: of(1, 1), ..letter });
     let first = spec::List::default();
     let next = variant.rules.next_list(Id::at(0), first, variant.nodes);
     let next = next.unwrap_or(first.letting_in(Id::at(0), 1));
@@ -415,14 +415,15 @@ fn of_both(variant: &Variant, all: &[spec::Letter]) -> Vec<spec::Letter> {
         (Lists(next, next), of(1, 2)),
         (Lists(first, next), of(2, 1)),
     ];
-    let lists = lists.map(|(message, mark)| spec::Letter { mark, ..of_the_list(message) });
-    let of_a_life = |letter: &&spec::Letter| matches!(letter.message, Claim(_) | Grant(_));
-    let lives = all.iter().filter(of_a_life).map(|&letter| spec::Letter { birth: 1, ..letter });
+    let lists = lists.map(|(message, mark)| spec::TaggedMessage { mark, ..of_the_list(message) });
+    let of_a_life = |letter: &&spec::TaggedMessage| matches!(letter.message, Claim(_) | Grant(_));
+    let lives =
+        all.iter().filter(of_a_life).map(|&letter| spec::TaggedMessage { birth: 1, ..letter });
     all.iter().copied().chain(later).chain(lives).chain(lists).collect()
 }
 
 /// Every message, for probing; of the first two lists, if there are more than one.
-fn messages(variant: &Variant) -> Vec<spec::Letter> {
+fn messages(variant: &Variant) -> Vec<spec::TaggedMessage> {
     use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite};
     use spec::Message::{Outrank, Refuse, Support, Yield};
     let of_epoch = |epoch| {

@@ -48,14 +48,14 @@ pub(super) struct Messages<S: Specification, C: Core> {
 }
 
 /// The mapping of a protocol on a ring by these rules.
-pub(super) fn mapping<S, C, M>(rules: S, messages: Messages<S, C>) -> Mapping<(S, Node<C>)>
+pub(super) fn mapping<S, C, M>(rules: S, messages: &Messages<S, C>) -> Mapping<(S, Node<C>)>
 where
     M: Rounds + Send + Sync + 'static,
     S: Specification<Process = Process<M>, Stable = (), Message = M, Timer = Timer>,
     C: Core<Config = Config, Durable = Nothing, Timer = ring::Timer>,
     C::Message: Copy,
 {
-    let Messages { settle, to_program, to_model, unacknowledged, all, strange, rename } = messages;
+    let &Messages { settle, to_program, to_model, unacknowledged, all, strange, rename } = messages;
     let unknown = OnInvalid::Ignored("unknown_id");
     Mapping {
         rules,

@@ -113,6 +113,10 @@ async fn run(
     let mut terminate = signal(SignalKind::terminate())?;
     let overrides = Overrides { node: bellwether::NodeId::new(node), ..Overrides::default() };
     let (config, _) = <Config>::load(config, overrides)?;
+    anyhow::ensure!(
+        config.groups().is_empty(),
+        "[groups]: this program works for one election; remove the section"
+    );
     let election = Arc::new(Election::join(config).await?);
     let stop = Arc::new(AtomicBool::new(false));
     // The databases block: they have a thread of their own, and the election goes on beside it.

@@ -14,10 +14,10 @@
 
 mod spec;
 
-use bellwether_engine::machine::{Entry, Registry};
+use bellwether_engine::machine::{ProtocolEntry, Registry};
 use bellwether_tool::cli::{self, Tool};
 
-static REGISTRY: Registry = Registry(&[&Entry::<spec::OwnProtocol>::NEW]);
+static REGISTRY: Registry = Registry(&[&ProtocolEntry::<spec::OwnProtocol>::NEW]);
 
 fn main() -> std::process::ExitCode {
     cli::main(Tool::new(env!("CARGO_PKG_NAME"), REGISTRY))

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use bellwether_cli::failure::refused;
+use bellwether_cli::failure::refuse;
 use bellwether_cli::{brief, shell};
 use bellwether_stores::private_file::endless;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
@@ -62,7 +62,7 @@ pub(crate) fn read() -> Result<Line, ExitCode> {
     });
     let line = read.map_err(|error| {
         if error.use_stderr() {
-            return refused(&error, in_environment(&error).as_deref(), json::is_asked());
+            return refuse(&error, in_environment(&error).as_deref(), json::is_asked());
         }
         match is_read(error.print()) {
             Ok(_) => ExitCode::SUCCESS,

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use bellwether::internal::config::{LeaseStores, Origin, Source};
-use bellwether::store::{Asking, Holder, LeaseStore, Record, Settings, StoreError, StoreResult};
+use bellwether::store::{
+    Asking, Holder, LeaseRecord, LeaseSettings, LeaseStore, StoreError, StoreResult,
+};
 use humantime::format_duration;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -136,7 +138,7 @@ fn milliseconds(time: Duration) -> u64 {
 }
 
 /// A record as a line, for people.
-fn line(name: &str, record: &Record) -> String {
+fn line(name: &str, record: &LeaseRecord) -> String {
     let token = record.token;
     let Some(holder) = &record.holder else {
         return format!("lease {name}: free; the newest token is {token}\n");
@@ -146,9 +148,9 @@ fn line(name: &str, record: &Record) -> String {
     format!("lease {name}: held by {}, token {token}{left}\n", holder.name())
 }
 
-async fn open(stores: &LeaseStores, lease: &Settings) -> StoreResult<Box<dyn LeaseStore>> {
+async fn open(stores: &LeaseStores, lease: &LeaseSettings) -> StoreResult<Box<dyn LeaseStore>> {
     // A node that waits for longer has lost its lease; a person has time.
-    let lease = Settings { limit: LIMIT, ..lease.clone() };
+    let lease = LeaseSettings { limit: LIMIT, ..lease.clone() };
     within(stores.connect.connect(&lease)).await
 }
 
@@ -163,7 +165,7 @@ async fn within<T>(asking: Asking<'_, T>) -> StoreResult<T> {
 /// Waits for the answer. What is wrong is told with the place, as a node does.
 fn block_on<T>(
     stores: &LeaseStores,
-    lease: &Settings,
+    lease: &LeaseSettings,
     what: impl Future<Output = StoreResult<T>>,
 ) -> Result<T, Failure> {
     let runtime = threads::runtime(1).map_err(Failure::runtime)?;
@@ -195,12 +197,12 @@ mod tests {
     struct Away;
 
     impl Connect for Away {
-        fn connect<'a>(&'a self, settings: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
+        fn connect<'a>(&'a self, settings: &'a LeaseSettings) -> Asking<'a, Box<dyn LeaseStore>> {
             let limit = format_duration(settings.limit).to_string();
             Box::pin(async move { Err(StoreError::Unreachable(limit)) })
         }
 
-        fn setup(&self, _: &Settings) -> String {
+        fn setup(&self, _: &LeaseSettings) -> String {
             String::new()
         }
 
@@ -212,7 +214,7 @@ mod tests {
     #[test]
     fn a_person_has_more_time_than_a_node() {
         let (name, address) = ("orders".to_owned(), "away".to_owned());
-        let lease = Settings { name, keep: LIMIT, limit: LIMIT / 100 };
+        let lease = LeaseSettings { name, ttl: LIMIT, limit: LIMIT / 100 };
         let stores = LeaseStores { address, connect: Arc::new(Away), leases: Vec::new() };
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let error = runtime.block_on(open(&stores, &lease)).err().expect("it is away");
@@ -221,12 +223,12 @@ mod tests {
 
     #[test]
     fn a_record_is_one_line() {
-        let free = Record { token: Token::new(7), ..Record::default() };
+        let free = LeaseRecord { token: Token::new(7), ..LeaseRecord::default() };
         assert_eq!(line("orders", &free), "lease orders: free; the newest token is 7\n");
         let left = Some(Duration::from_micros(12_500_900));
-        let held = Record { holder: Holder::new("2", 9).ok(), left, ..free };
+        let held = LeaseRecord { holder: Holder::new("2", 9).ok(), left, ..free };
         assert_eq!(line("orders", &held), "lease orders: held by 2, token 7, 12s 500ms left\n");
-        let unknown = Record { left: None, ..held };
+        let unknown = LeaseRecord { left: None, ..held };
         assert_eq!(line("orders", &unknown), "lease orders: held by 2, token 7\n");
     }
 }

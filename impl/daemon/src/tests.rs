@@ -78,7 +78,7 @@ fn the_page_tells_what_each_timing_takes_and_bears() {
         let config = bellwether::Config::new("orders", 1, members()).expect("valid");
         let config = config.with_section(timing).expect("it fits together");
         let times = [
-            Quorum::election_takes(config.core()),
+            Quorum::typical_election(config.core()),
             timing.longest_round_trip_to_lead(),
             timing.longest_round_trip(),
         ];

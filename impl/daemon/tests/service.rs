@@ -70,7 +70,9 @@ fn a_watchdog_hears_of_the_loop_around_the_node() {
 fn a_service_manager_hears_of_a_command_that_only_the_leader_runs() {
     let cluster = Cluster::running(2, "quorum", "");
     let mut command = cluster.command("exec", 2);
-    command.args(["--", "sh", "-c", "env > \"$0.new\"; mv \"$0.new\" \"$0\"; exec sleep 100"]);
+    // SIGHUP is forwarded, and ends no command that ignores it.
+    let script = "trap '' HUP; env > \"$0.new\"; mv \"$0.new\" \"$0\"; exec sleep 100";
+    command.args(["--", "sh", "-c", script]);
     command.arg(cluster.path("environment")).env("WATCHDOG_USEC", "200000");
     let (socket, mut process) = managed(&cluster, &mut command);
     told(&socket, "READY=1");

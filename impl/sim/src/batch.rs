@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::run::run;
 use crate::world::{Broken, Counts};
 
-/// The event that ends a batch early.
+/// The limits of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
     /// Set from outside.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bellwether_core::protocol::lease::{Message, Token};
 use bellwether_core::protocol::{Members, NodeId, Time};
-use bellwether_core::store::{Answer, Holder, Question, Record, Session, Step};
+use bellwether_core::store::{Answer, Holder, LeaseRecord, Question, Session, Step};
 
 use crate::store::{Ask, DURATIONS, LIMIT, Semantics};
 
@@ -229,7 +229,7 @@ impl Client {
 
     /// Returns the record as the adapter of the store does: without a clock, a record that has
     /// stayed the same for its duration, since this client has seen it first, is over.
-    fn observe(&mut self, now: Time, record: Record, version: u64) -> Record {
+    fn observe(&mut self, now: Time, record: LeaseRecord, version: u64) -> LeaseRecord {
         if self.semantics.has_clock {
             return record;
         }
@@ -239,8 +239,10 @@ impl Client {
         self.observed = Some((version, since, lasts));
         let left = (since + lasts).since(now);
         match record.left {
-            Some(_) if left.is_zero() => Record { token: record.token, ..Record::default() },
-            Some(_) => Record { left: Some(left), ..record },
+            Some(_) if left.is_zero() => {
+                LeaseRecord { token: record.token, ..LeaseRecord::default() }
+            }
+            Some(_) => LeaseRecord { left: Some(left), ..record },
             None => record,
         }
     }

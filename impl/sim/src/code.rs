@@ -178,7 +178,8 @@ impl Code {
     }
 }
 
-/// The properties of a protocol: operators have something to do with it, and it has a store.
+/// The visitor that returns whether operators have something to do with a protocol, and whether
+/// the protocol has a store.
 struct Has;
 
 impl Visitor for Has {

@@ -68,7 +68,7 @@ pub(crate) struct Step {
 
 /// In which step a node led which epoch last, by its own clock.
 #[derive(Debug, Default)]
-pub(crate) struct Led {
+pub(crate) struct LeadershipLog {
     /// The number of steps.
     step: u64,
     /// The first step of which something may wait.
@@ -76,7 +76,7 @@ pub(crate) struct Led {
     epochs: BTreeMap<u64, u64>,
 }
 
-impl Led {
+impl LeadershipLog {
     /// A step begins. If something waits, that is of earlier steps.
     pub(crate) fn begin(&mut self, waits: bool) {
         self.step += 1;
@@ -127,7 +127,7 @@ pub(crate) struct Host<S: Subject> {
     /// The actions of the member that are not carried out yet.
     pub(crate) actions: VecDeque<ActionOf<S>>,
     pub(crate) step: Option<Step>,
-    pub(crate) led: Led,
+    pub(crate) led: LeadershipLog,
     /// How often it was asked for something.
     pub(crate) asked: u64,
     /// When it restarts, if it was told to leave.
@@ -171,7 +171,7 @@ impl<S: Subject> Host<S> {
             inbox: VecDeque::new(),
             actions: VecDeque::new(),
             step: None,
-            led: Led::default(),
+            led: LeadershipLog::default(),
             asked: 0,
             restarts: None,
             looked: false,

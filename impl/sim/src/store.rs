@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bellwether_core::protocol::Time;
 use bellwether_core::protocol::lease::{Durations, Token};
-use bellwether_core::store::{Answer, Holder, Record};
+use bellwether_core::store::{Answer, Holder, LeaseRecord};
 
 use crate::clock::{Clock, Moment};
 use crate::faults::Mishap;
@@ -245,10 +245,10 @@ impl Store {
     }
 
     /// Returns the record as a client reads it. Without a clock, the whole duration is left.
-    fn record(&self, now: Time) -> Record {
+    fn record(&self, now: Time) -> LeaseRecord {
         let Row { token, lasts, until, .. } = self.row;
         let Some(holder) = self.holder(now).cloned() else {
-            return Record { token, ..Record::default() };
+            return LeaseRecord { token, ..LeaseRecord::default() };
         };
         let (left, most) = match self.semantics.has_clock {
             true => (until.map(|until| until.since(now)), lasts),
@@ -258,6 +258,6 @@ impl Store {
         let doubt = left.is_none().then(|| self.version.to_string());
         let whole = |left: Duration| Duration::from_secs(left.as_secs());
         let left = if self.semantics.whole_seconds { left.map(whole) } else { left };
-        Record { holder: Some(holder), token, left, doubt }
+        LeaseRecord { holder: Some(holder), token, left, doubt }
     }
 }

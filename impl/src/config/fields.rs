@@ -59,8 +59,8 @@ fn quoted(text: &str) -> String {
 
 /// Declares a section as a type, and each of its keys once: the text, which is also the help of the
 /// flag; the type; the flag and the name of its value; the variable, if any; and further attributes
-/// of the argument. The id of the argument is the path of the key. Fields in a second block have arguments
-/// of their own.
+/// of the argument. The id of the argument is the path of the key. Fields in a second block have
+/// arguments of their own.
 macro_rules! section {
     (
         $(#[$($about:tt)*])*

@@ -14,7 +14,7 @@ use super::protocols::{Runnable, StoreAccess, explained};
 use super::{Config, Error};
 use crate::protocol::lease::{self, Lease};
 use crate::protocol::{ClusterId, Core as _, LeaseTerms, Members, NodeId};
-use crate::store::{Connect, STORE, Settings};
+use crate::store::{Connect, LeaseSettings, STORE};
 
 /// The longest time that a question to a store may take, however long the lease lasts.
 const LONGEST_QUESTION: Duration = Duration::from_secs(5);
@@ -132,7 +132,7 @@ fn own_label() -> String {
 }
 
 /// A way to a store, and what is to be told there.
-type Connector = (Arc<dyn Connect>, Settings);
+type Connector = (Arc<dyn Connect>, LeaseSettings);
 
 impl LeaseSection {
     /// Returns the way to the store, and what it is told of the lease with this name; `None` if it
@@ -155,7 +155,7 @@ impl LeaseSection {
         let lease::Durations { hold, keep, .. } = self.durations;
         // A question that takes too long is asked twice more before the lease is over.
         let limit = (hold / 4).min(LONGEST_QUESTION);
-        Ok(Some((connect, Settings { name: name.to_owned(), keep, limit })))
+        Ok(Some((connect, LeaseSettings { name: name.to_owned(), ttl: keep, limit })))
     }
 
     /// Reads the files that a store outside of the cluster is shown, those of this node, and has
@@ -319,7 +319,7 @@ mod tests {
     struct Lacking(Option<&'static str>);
 
     impl Connect for Lacking {
-        fn connect<'a>(&'a self, _: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
+        fn connect<'a>(&'a self, _: &'a LeaseSettings) -> Asking<'a, Box<dyn LeaseStore>> {
             Box::pin(ready(Err(StoreError::Unreachable("no store".to_owned()))))
         }
 
@@ -329,7 +329,7 @@ mod tests {
             Err(StoreError::Misconfigured { problem, remedy })
         }
 
-        fn setup(&self, _: &Settings) -> String {
+        fn setup(&self, _: &LeaseSettings) -> String {
             String::new()
         }
 

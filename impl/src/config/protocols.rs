@@ -17,7 +17,7 @@ use crate::protocol::quorum::{self, Quorum};
 use crate::protocol::ring;
 use crate::protocol::stoller::{self, Stoller};
 use crate::protocol::{Core, LeaseTerms, Members, NodeId, Nothing, Relation};
-use crate::store::{Connect, Settings};
+use crate::store::{Connect, LeaseSettings};
 
 /// A protocol that the driver can run: what a configuration says of it, and what
 /// it needs besides links and a clock.
@@ -140,7 +140,7 @@ pub struct StoreAccess<M> {
     /// The way to the store.
     pub connect: Arc<dyn Connect>,
     /// The name and the durations of the lease.
-    pub settings: Settings,
+    pub settings: LeaseSettings,
     /// The time from one renewal to the next.
     pub renew: Duration,
     /// The function from a message of the core to one for the store.

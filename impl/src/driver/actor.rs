@@ -46,7 +46,7 @@ pub(super) struct NodeLoop<C: Core, K: Clock> {
     pub(super) disk: Disk<C::Durable>,
     pub(super) publisher: Publisher,
     pub(super) lease_writer: LeaseWriter,
-    /// What the program is to prepare itself for, if it is to.
+    /// The request to the program to prepare itself, if there is one.
     pub(super) preparation: watch::Sender<Option<PreparationRequest>>,
     pub(super) seen: Arc<Observed>,
     pub(super) clock: K,

@@ -28,7 +28,7 @@ use crate::status::{LinkMeasurements, Measurements, StatusReport, StoreView};
 pub struct Handle {
     pub(super) seen: Arc<Observed>,
     pub(super) commands: mpsc::Sender<CommandRequest>,
-    /// What the program is to prepare itself for, if it is to.
+    /// The request to the program to prepare itself, if there is one.
     pub(super) requests: watch::Receiver<Option<PreparationRequest>>,
     pub(super) report: Arc<dyn Fn() -> StatusReport + Send + Sync>,
     pub(super) measured_links: Arc<dyn Fn() -> Vec<LinkMeasurements> + Send + Sync>,

@@ -117,7 +117,7 @@ fn unfit_because(reason: &str) -> String {
 pub(super) enum Own {
     /// Its program says that its machine is not fit to lead, and why.
     Unhealthy(String),
-    /// It was asked not to stand for election, for so long from now on.
+    /// An operator has asked the node not to stand for election, for this long from now on.
     Asked(Duration),
     /// Its program could not prepare itself. So it does not stand for election, for so long from
     /// now on; or it leads without its program, if its protocol cannot step down.

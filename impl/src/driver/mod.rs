@@ -70,7 +70,8 @@ const CLOSED_WITHIN: Duration = Duration::from_millis(if cfg!(test) { 10_000 } e
 ///     .with_groups((0..1_000).map(|shard| format!("shard-{shard}")))?
 ///     .with_directory("/var/lib/orders");
 /// let election = Election::join(config).await?;
-/// if let Some(guard) = election.groups()["shard-17"].guard() {
+/// let shard = election.groups().get("shard-17").ok_or("there is no shard 17")?;
+/// if let Some(guard) = shard.guard() {
 ///     println!("this node leads shard 17, in epoch {}", guard.epoch());
 /// }
 /// election.leave().await?;
@@ -276,25 +277,25 @@ impl Election {
         self.groups.values().next().unwrap_or_else(|| unreachable!("there is one at least"))
     }
 
-    /// Returns what [`Handle::leadership`] does.
+    /// Returns what [`Handle::leadership`] of the [handle](Self::handle) does.
     #[must_use]
     pub fn leadership(&self) -> LeadershipWatch {
         self.first().leadership()
     }
 
-    /// Returns what [`Handle::guard`] does.
+    /// Returns what [`Handle::guard`] of the [handle](Self::handle) does.
     #[must_use]
     pub fn guard(&self) -> Option<Guard> {
         self.first().guard()
     }
 
-    /// Does what [`Handle::begin_work`] does.
+    /// Does what [`Handle::begin_work`] of the [handle](Self::handle) does.
     #[must_use]
     pub fn begin_work(&self) -> Option<Work> {
         self.first().begin_work()
     }
 
-    /// Does what [`Handle::run_while_leader`] does.
+    /// Does what [`Handle::run_while_leader`] of the [handle](Self::handle) does.
     ///
     /// # Errors
     ///

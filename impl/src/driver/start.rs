@@ -83,8 +83,7 @@ pub(super) fn start<C: Runnable>(joining: Joining<C>) -> Result<Election, JoinEr
         None => vec![None; config.elections()],
     };
     let states = known::by_file(&config, known::of_new_cluster(&config, states)?);
-    let (config, known) = known::with_lists(config, &states)?;
-    let config = &config;
+    let (ref config, known) = known::with_lists(config, &states)?;
     let address = listener.as_ref().map(TcpListener::local_addr).transpose();
     let address = address.map_err(JoinError::Listener)?;
     let credentials = Current::new(config.credentials()?);
@@ -205,7 +204,7 @@ impl<C: Runnable> Common<'_, C> {
         let (lists, lists_end) =
             MembershipChange::new(config, known::of_group(config, &node, known));
         let (preparation, requests) = watch::channel(None);
-        let election = C::election_takes(config.core());
+        let election = C::typical_election(config.core());
         let seen = Arc::new(Observed {
             hello: hello.clone(),
             start: Instant::now(),

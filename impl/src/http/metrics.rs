@@ -447,7 +447,7 @@ pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
     written(Arc::new([(String::new(), shared.handle)].into()), shared.options)
 }
 
-/// What is collected of a node with these groups, as text.
+/// Returns the metrics of a node with these groups, as text.
 pub(super) fn written(handles: Arc<BTreeMap<String, Handle>>, options: Options) -> Response {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Collected(handles, options)));

@@ -16,7 +16,7 @@ use crate::clock::tests::ManualClock;
 use crate::protocol::NodeId;
 use crate::protocol::lease::{Request, Token};
 use crate::report::StoreView;
-use crate::store::{Asking, Claim, Connect, Record, STORE, Settings};
+use crate::store::{Asking, Claim, Connect, LeaseRecord, LeaseSettings, STORE};
 
 const HOLD: Duration = Duration::from_secs(10);
 const KEEP: Duration = Duration::from_secs(15);
@@ -46,11 +46,11 @@ struct Table {
 }
 
 impl Table {
-    fn record(&self) -> Record {
+    fn record(&self) -> LeaseRecord {
         let held = self.holder.as_ref().filter(|(_, until)| *until > Instant::now());
         let left = held.map(|(_, until)| *until - Instant::now());
         let holder = held.map(|(holder, _)| holder.clone());
-        Record { holder, token: Token::new(self.token), left, doubt: None }
+        LeaseRecord { holder, token: Token::new(self.token), left, doubt: None }
     }
 
     fn grant(&mut self, holder: &Holder) {
@@ -136,7 +136,7 @@ impl Memory {
 }
 
 impl Connect for Memory {
-    fn connect<'a>(&'a self, _: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
+    fn connect<'a>(&'a self, _: &'a LeaseSettings) -> Asking<'a, Box<dyn LeaseStore>> {
         let mut table = self.table();
         table.asked.push("connect");
         let news = self.news.subscribe();
@@ -148,7 +148,7 @@ impl Connect for Memory {
         Box::pin(async move { connected })
     }
 
-    fn setup(&self, _: &Settings) -> String {
+    fn setup(&self, _: &LeaseSettings) -> String {
         String::new()
     }
 
@@ -194,7 +194,7 @@ impl LeaseStore for Connection {
         })
     }
 
-    fn read(&mut self) -> Asking<'_, Record> {
+    fn read(&mut self) -> Asking<'_, LeaseRecord> {
         self.memory.answer("read", |table| table.record())
     }
 
@@ -254,7 +254,7 @@ struct Client {
 
 impl Client {
     fn of(memory: &Memory, number: u16) -> Self {
-        let settings = Settings { name: "orders".to_owned(), keep: KEEP, limit: LIMIT };
+        let settings = LeaseSettings { name: "orders".to_owned(), ttl: KEEP, limit: LIMIT };
         let access = StoreAccess {
             node: NodeId::new(1).expect("not zero"),
             members: None,

@@ -18,7 +18,7 @@ use crate::protocol::quorum::Mark;
 pub(crate) struct NodeFacts {
     /// The node is to lead rather than one with a lower number.
     pub(crate) priority: u8,
-    /// Whether the node may lead: its machine is fit, and no command keeps it from standing for
+    /// True if the node may lead: its machine is fit, and no command keeps it from standing for
     /// election.
     pub(crate) fit: bool,
     /// The newest decision that it knows.

@@ -169,7 +169,7 @@ impl<M> Context<M> {
 
     /// How this node is in the group with this name.
     fn group_status(&self, name: String) -> Reply {
-        match self.reports.groups.get(&name) {
+        match self.reports.groups.get(&name).filter(|_| !name.is_empty()) {
             Some(report) => self.told(report()),
             None => Reply::Refused(Refusal::UnknownGroup(name)),
         }

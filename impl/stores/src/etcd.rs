@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use bellwether_core::protocol::lease::Token;
 use bellwether_core::store::{
-    Answer, Asking, Claim, Connect, Holder, LeaseStore, Record, Settings, StoreError, StoreResult,
+    Answer, Asking, Claim, Connect, Holder, LeaseRecord, LeaseSettings, LeaseStore, StoreError,
+    StoreResult,
 };
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -147,7 +148,7 @@ fn is_faulty(version: &str) -> bool {
 }
 
 impl Connect for Etcd {
-    fn connect<'a>(&'a self, settings: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
+    fn connect<'a>(&'a self, settings: &'a LeaseSettings) -> Asking<'a, Box<dyn LeaseStore>> {
         Box::pin(async move {
             let (server, mut client) = self.reach(settings.limit).await?;
             self.warn(&server, &mut client).await;
@@ -159,7 +160,7 @@ impl Connect for Etcd {
                 limit: settings.limit,
                 keys: names.each_ref().map(|name| gateway::coded(name)),
                 names,
-                ttl: whole_seconds(settings.keep),
+                ttl: whole_seconds(settings.ttl),
                 attached: None,
                 known: None,
                 watch: None,
@@ -171,7 +172,7 @@ impl Connect for Etcd {
         })
     }
 
-    fn setup(&self, settings: &Settings) -> String {
+    fn setup(&self, settings: &LeaseSettings) -> String {
         let names = keys(settings);
         format!(
             "etcd needs no preparation. The keys, once a node has asked for the lease:\n\
@@ -191,7 +192,7 @@ impl Connect for Etcd {
 }
 
 /// Returns the key of the lease and that of the token.
-fn keys(settings: &Settings) -> [String; 2] {
+fn keys(settings: &LeaseSettings) -> [String; 2] {
     ["bellwether", "bellwether-token"].map(|start| format!("{start}/{}", settings.name))
 }
 
@@ -414,10 +415,10 @@ impl Connection {
         self.record(kept).await.map(Answer::Refused)
     }
 
-    async fn record(&mut self, kept: Kept) -> StoreResult<Record> {
+    async fn record(&mut self, kept: Kept) -> StoreResult<LeaseRecord> {
         let version = kept.version();
         let Some((Grant { holder, token, lasts }, lease)) = kept.held else {
-            return Ok(Record { token: kept.token, ..Record::default() });
+            return Ok(LeaseRecord { token: kept.token, ..LeaseRecord::default() });
         };
         let answer = self.call("/v3/lease/timetolive", &gateway::lease(lease)).await?;
         let left = gateway::milliseconds(&answer, "TTL");
@@ -426,7 +427,7 @@ impl Connection {
         // Without a lease nothing was granted, and etcd does not end the key. A new leader of etcd
         // lets each lease begin anew, so what is left says nothing.
         let ends = (1..=lasts).contains(&granted);
-        Ok(Record {
+        Ok(LeaseRecord {
             holder: Some(holder),
             token,
             left: u64::try_from(left).ok().map(Duration::from_millis),
@@ -529,7 +530,7 @@ impl LeaseStore for Connection {
         Box::pin(self.give_back(holder, token))
     }
 
-    fn read(&mut self) -> Asking<'_, Record> {
+    fn read(&mut self) -> Asking<'_, LeaseRecord> {
         Box::pin(async move {
             let kept = self.kept().await?;
             self.record(kept).await

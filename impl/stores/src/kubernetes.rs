@@ -22,7 +22,8 @@ use std::time::{Duration, SystemTime};
 
 use bellwether_core::protocol::lease::Token;
 use bellwether_core::store::{
-    self, Answer, Asking, Claim, Connect, Holder, LeaseStore, Settings, StoreError, StoreResult,
+    self, Answer, Asking, Claim, Connect, Holder, LeaseSettings, LeaseStore, StoreError,
+    StoreResult,
 };
 use humantime::{format_rfc3339_micros, parse_rfc3339};
 use hyper::{Method, StatusCode};
@@ -31,8 +32,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use self::place::{ACCOUNT, Place, Target, Token as AccountToken};
 use crate::address::Files;
+use crate::changes::until;
 use crate::http_client::{Client, Lines, Reply};
-use crate::news::until;
 use crate::values::{one_line, unfit, whole_seconds};
 
 /// The group and the version of the object.
@@ -85,7 +86,7 @@ impl Kubernetes {
 }
 
 impl Connect for Kubernetes {
-    fn connect<'a>(&'a self, settings: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
+    fn connect<'a>(&'a self, settings: &'a LeaseSettings) -> Asking<'a, Box<dyn LeaseStore>> {
         Box::pin(async move {
             let target = self.place.target(settings, |name| std::env::var(name).ok())?;
             let client = Client::connect(&target.server, settings.limit).await?;
@@ -94,7 +95,7 @@ impl Connect for Kubernetes {
                 token: AccountToken::of(&target),
                 target,
                 limit: settings.limit,
-                keep: settings.keep,
+                keep: settings.ttl,
                 observed: Arc::clone(&self.observed),
                 known: None,
                 expired: None,
@@ -109,7 +110,7 @@ impl Connect for Kubernetes {
         self.place.check(Path::new(ACCOUNT), |name| std::env::var(name).ok())
     }
 
-    fn setup(&self, settings: &Settings) -> String {
+    fn setup(&self, settings: &LeaseSettings) -> String {
         let (namespace, name) = self.place.shown(settings);
         format!(
             "apiVersion: {API}\nkind: Lease\nmetadata:\n  namespace: {namespace}\n  \
@@ -219,13 +220,13 @@ impl Connection {
     }
 
     /// Returns the record of the lease for the caller.
-    fn recorded(&self, record: &Record) -> StoreResult<store::Record> {
+    fn recorded(&self, record: &Record) -> StoreResult<store::LeaseRecord> {
         let (free, end) = (record.is_free(), self.end(record));
         // No less than what is left for the holder: the holder wrote the object before it was seen.
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         let token = record.token();
         if free || left.is_some_and(|left| left.is_zero()) {
-            return Ok(store::Record { token, ..store::Record::default() });
+            return Ok(store::LeaseRecord { token, ..store::LeaseRecord::default() });
         }
         let holder = record.holder.parse::<Holder>().map_err(|error| {
             self.unfit(
@@ -235,7 +236,7 @@ impl Connection {
             )
         })?;
         let doubt = end.is_none().then(|| record.version());
-        Ok(store::Record { holder: Some(holder), token, left, doubt })
+        Ok(store::LeaseRecord { holder: Some(holder), token, left, doubt })
     }
 
     async fn take(&mut self, claim: Claim<'_>) -> StoreResult<Answer> {
@@ -295,7 +296,7 @@ impl Connection {
         self.client.away(&"the Lease changes all the time")
     }
 
-    async fn look(&mut self) -> StoreResult<store::Record> {
+    async fn look(&mut self) -> StoreResult<store::LeaseRecord> {
         let record = self.get().await?;
         self.recorded(&record)
     }
@@ -464,7 +465,7 @@ impl LeaseStore for Connection {
         Box::pin(self.give_back(holder, token))
     }
 
-    fn read(&mut self) -> Asking<'_, store::Record> {
+    fn read(&mut self) -> Asking<'_, store::LeaseRecord> {
         Box::pin(self.look())
     }
 

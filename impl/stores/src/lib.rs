@@ -11,6 +11,8 @@
 
 pub mod address;
 pub mod causes;
+#[cfg(feature = "adapters")]
+mod changes;
 pub mod connect;
 #[cfg(feature = "adapters")]
 pub mod etcd;
@@ -22,8 +24,6 @@ mod http_client;
 pub mod kubernetes;
 #[cfg(feature = "adapters")]
 mod network;
-#[cfg(feature = "adapters")]
-mod news;
 #[cfg(feature = "adapters")]
 pub mod postgres;
 pub mod private_file;

@@ -25,7 +25,8 @@ use std::time::Duration;
 
 use bellwether_core::protocol::lease::Token;
 use bellwether_core::store::{
-    Answer, Asking, Claim, Connect, Holder, LeaseStore, Record, Settings, StoreError, StoreResult,
+    Answer, Asking, Claim, Connect, Holder, LeaseRecord, LeaseSettings, LeaseStore, StoreError,
+    StoreResult,
 };
 use futures::future::BoxFuture;
 use rustls::ClientConfig;
@@ -43,8 +44,8 @@ use tokio_rustls::TlsConnector;
 
 use crate::address::Files;
 use crate::causes::causes;
+use crate::changes::{ChangeReceiver, ChangeSender, change_channel};
 use crate::network::{Duplex, Limited};
-use crate::news::{Hearer, Teller, news};
 use crate::secret;
 use crate::tls::{self, Certificates};
 use crate::values::{self, COMPARE, INIT, milliseconds, number, one_line, unfit};
@@ -171,7 +172,7 @@ impl Postgres {
         Err(problem.to_owned())
     }
 
-    async fn open(&self, settings: &Settings) -> StoreResult<Session> {
+    async fn open(&self, settings: &LeaseSettings) -> StoreResult<Session> {
         let (limit, mut config) = (settings.limit, self.config.clone());
         if let Some(file) = &self.password {
             config.password(secret::password(file)?.as_bytes());
@@ -204,12 +205,12 @@ impl Postgres {
             // one below gets the socket first of all, and only limits the answers.
             config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
         }
-        let (teller, hearer) = news();
+        let (sender, receiver) = change_channel();
         let connected = config.connect(Tls(tls.map(Arc::new))).await;
-        let (client, driver) = started(connected.map_err(|error| explain(&error))?, teller);
+        let (client, driver) = started(connected.map_err(|error| explain(&error))?, sender);
         let channel = channel(&settings.name);
-        let (name, keep) = (settings.name.clone(), milliseconds(settings.keep));
-        let session = Session { client, driver, hearer, name, keep, channel };
+        let (name, keep) = (settings.name.clone(), milliseconds(settings.ttl));
+        let session = Session { client, driver, receiver, name, keep, channel };
         session.begin(limit).await?;
         Ok(session)
     }
@@ -228,14 +229,14 @@ fn is_exposed(config: &Config) -> bool {
 }
 
 impl Connect for Postgres {
-    fn connect<'a>(&'a self, settings: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
+    fn connect<'a>(&'a self, settings: &'a LeaseSettings) -> Asking<'a, Box<dyn LeaseStore>> {
         Box::pin(async move {
             let session = self.open(settings).await?;
             Ok(Box::new(session) as Box<dyn LeaseStore>)
         })
     }
 
-    fn setup(&self, _: &Settings) -> String {
+    fn setup(&self, _: &LeaseSettings) -> String {
         let user = self.config.get_user().unwrap_or("USER").replace('"', "\"\"");
         format!("{TABLE};\nGRANT SELECT, INSERT, UPDATE ON bellwether_lease TO \"{user}\";")
     }
@@ -276,15 +277,15 @@ fn options(given: Option<&str>, limit: Duration) -> String {
 /// Starts the task that reads and writes, which tells of notifications and of the end.
 fn started(
     (client, mut connection): (Client, Connection<Socket, Limited>),
-    teller: Teller,
+    sender: ChangeSender,
 ) -> (Client, JoinHandle<()>) {
     let driver = tokio::spawn(async move {
         loop {
             match std::future::poll_fn(|cx| connection.poll_message(cx)).await {
-                Some(Ok(AsyncMessage::Notification(_))) => teller.changed(),
+                Some(Ok(AsyncMessage::Notification(_))) => sender.changed(),
                 Some(Ok(_)) => {}
-                Some(Err(error)) => return teller.ended(text(&error)),
-                None => return teller.ended("PostgreSQL: the connection has ended".to_owned()),
+                Some(Err(error)) => return sender.ended(text(&error)),
+                None => return sender.ended("PostgreSQL: the connection has ended".to_owned()),
             }
         }
     });
@@ -334,7 +335,7 @@ fn remedy(code: &SqlState) -> Option<&'static str> {
 struct Session {
     client: Client,
     driver: JoinHandle<()>,
-    hearer: Hearer,
+    receiver: ChangeReceiver,
     name: String,
     keep: i64,
     channel: String,
@@ -375,16 +376,18 @@ impl Session {
         row.map_err(|error| explain(&error))
     }
 
-    async fn recorded(&self) -> StoreResult<Record> {
+    async fn recorded(&self) -> StoreResult<LeaseRecord> {
         let Some(row) = self.row(READ, &[(&self.name, Type::TEXT)]).await? else {
-            return Ok(Record::default());
+            return Ok(LeaseRecord::default());
         };
         let token = values::token(column(&row, 1)?)?;
         let (lasts, left): (Option<i64>, Option<i64>) = (column(&row, 2)?, column(&row, 3)?);
         let holder = column::<Option<&str>>(&row, 0)?.filter(|_| left.is_none_or(|left| left > 0));
-        let Some(holder) = holder else { return Ok(Record { token, ..Record::default() }) };
+        let Some(holder) = holder else {
+            return Ok(LeaseRecord { token, ..LeaseRecord::default() });
+        };
         let is_doubted = left.is_none_or(|left| left > lasts.unwrap_or_default());
-        Ok(Record {
+        Ok(LeaseRecord {
             holder: Some(values::holder(holder)?),
             token,
             left: left.map(values::left),
@@ -463,7 +466,7 @@ impl LeaseStore for Session {
         })
     }
 
-    fn read(&mut self) -> Asking<'_, Record> {
+    fn read(&mut self) -> Asking<'_, LeaseRecord> {
         Box::pin(async move { self.recorded().await })
     }
 
@@ -487,7 +490,7 @@ impl LeaseStore for Session {
     }
 
     fn changed(&mut self) -> Asking<'_, ()> {
-        Box::pin(self.hearer.changed())
+        Box::pin(self.receiver.changed())
     }
 }
 

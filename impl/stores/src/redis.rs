@@ -23,7 +23,8 @@ use std::time::Duration;
 
 use bellwether_core::protocol::lease::Token;
 use bellwether_core::store::{
-    Answer, Asking, Claim, Connect, Holder, LeaseStore, Record, Settings, StoreError, StoreResult,
+    Answer, Asking, Claim, Connect, Holder, LeaseRecord, LeaseSettings, LeaseStore, StoreError,
+    StoreResult,
 };
 use redis::aio::{MultiplexedConnection, SendError};
 use redis::{AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, ErrorKind, ProtocolVersion};
@@ -35,9 +36,9 @@ use tokio::time::Instant;
 
 use crate::address::Files;
 use crate::causes::causes;
+use crate::changes::{ChangeReceiver, ChangeSender, change_channel, until};
 use crate::grant::{self, Grant};
 use crate::network::{Duplex, Limited, connect};
-use crate::news::{Hearer, Teller, news, until};
 use crate::secret;
 use crate::tls::{Certificates, with_tls_asked};
 use crate::values::{self, one_line, unfit};
@@ -177,16 +178,16 @@ impl Redis {
 }
 
 impl Connect for Redis {
-    fn connect<'a>(&'a self, settings: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
+    fn connect<'a>(&'a self, settings: &'a LeaseSettings) -> Asking<'a, Box<dyn LeaseStore>> {
         Box::pin(async move {
             let user = self.user.clone();
             let mut user = user.set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name();
             if let Some(file) = &self.password {
                 user = user.set_password(secret::password(file)?.as_str());
             }
-            let (teller, hearer) = news();
+            let (sender, receiver) = change_channel();
             let told = move |push: PushInfo| -> Result<(), SendError> {
-                tell(&teller, &push.kind);
+                tell(&sender, &push.kind);
                 Ok(())
             };
             let config = AsyncConnectionConfig::new().set_push_sender(told);
@@ -194,13 +195,14 @@ impl Connect for Redis {
             let (mut connection, _task) = self.way.open(&user, config, settings.limit).await?;
             let [lease, token] = keys(&settings.name);
             connection.subscribe(&lease).await.map_err(|error| explain(&error))?;
-            let keep = values::milliseconds(settings.keep);
-            let session = Session { connection, _task, hearer, lease, token, keep, expires: None };
+            let keep = values::milliseconds(settings.ttl);
+            let session =
+                Session { connection, _task, receiver, lease, token, keep, expires: None };
             Ok(Box::new(session) as Box<dyn LeaseStore>)
         })
     }
 
-    fn setup(&self, settings: &Settings) -> String {
+    fn setup(&self, settings: &LeaseSettings) -> String {
         let [lease, token] = keys(&settings.name);
         format!(
             "# Nothing has to be made. The keys, once a node has asked for the lease:\n\
@@ -221,10 +223,10 @@ fn keys(name: &str) -> [String; 2] {
 }
 
 /// Passes on the news of the server, or of its end.
-fn tell(teller: &Teller, push: &PushKind) {
+fn tell(sender: &ChangeSender, push: &PushKind) {
     match push {
-        PushKind::Message => teller.changed(),
-        PushKind::Disconnection => teller.ended("Redis: the connection has ended".to_owned()),
+        PushKind::Message => sender.changed(),
+        PushKind::Disconnection => sender.ended("Redis: the connection has ended".to_owned()),
         _ => {}
     }
 }
@@ -271,13 +273,15 @@ fn remedy(error: &RedisError) -> Option<&'static str> {
 type Reply = (i64, Option<String>, i64, Option<String>);
 
 /// Returns the record that the keys are.
-fn record(lease: Option<&str>, left: i64, token: Option<&str>) -> StoreResult<Record> {
+fn record(lease: Option<&str>, left: i64, token: Option<&str>) -> StoreResult<LeaseRecord> {
     let newest = grant::token(token)?;
-    let Some(value) = lease else { return Ok(Record { token: newest, ..Record::default() }) };
+    let Some(value) = lease else {
+        return Ok(LeaseRecord { token: newest, ..LeaseRecord::default() });
+    };
     let Grant { holder, token, lasts } = Grant::parse(value)?;
     // A lease without an expiry has -1 milliseconds left.
     let ends = (0..=lasts).contains(&left);
-    Ok(Record {
+    Ok(LeaseRecord {
         holder: Some(holder),
         token,
         left: (left >= 0).then(|| values::left(left)),
@@ -290,7 +294,7 @@ struct Session {
     connection: MultiplexedConnection,
     /// The task that moves the bytes. The task ends with the session.
     _task: JoinSet<()>,
-    hearer: Hearer,
+    receiver: ChangeReceiver,
     lease: String,
     token: String,
     /// The time for which the server keeps a grant, in milliseconds.
@@ -301,7 +305,7 @@ struct Session {
 
 impl Session {
     /// Runs a script, and returns the record after it, and whether the script has done its work.
-    async fn run(&mut self, script: &str, arguments: &[&str]) -> StoreResult<(Record, bool)> {
+    async fn run(&mut self, script: &str, arguments: &[&str]) -> StoreResult<(LeaseRecord, bool)> {
         let mut command = redis::cmd("EVAL");
         command.arg(format!("{script}\n{RETURN}")).arg(2);
         command.arg(self.lease.as_str()).arg(self.token.as_str()).arg(arguments);
@@ -349,7 +353,7 @@ impl LeaseStore for Session {
         })
     }
 
-    fn read(&mut self) -> Asking<'_, Record> {
+    fn read(&mut self) -> Asking<'_, LeaseRecord> {
         Box::pin(async move { self.run(READ, &[]).await.map(|(record, _)| record) })
     }
 
@@ -365,7 +369,7 @@ impl LeaseStore for Session {
     fn changed(&mut self) -> Asking<'_, ()> {
         Box::pin(async move {
             tokio::select! {
-                told = self.hearer.changed() => told,
+                told = self.receiver.changed() => told,
                 () = until(self.expires) => {
                     self.expires = None;
                     Ok(())

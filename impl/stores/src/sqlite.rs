@@ -23,7 +23,8 @@ use std::time::Duration;
 
 use bellwether_core::protocol::lease::Token;
 use bellwether_core::store::{
-    Answer, Asking, Claim, Connect, Holder, LeaseStore, Record, Settings, StoreError, StoreResult,
+    Answer, Asking, Claim, Connect, Holder, LeaseRecord, LeaseSettings, LeaseStore, StoreError,
+    StoreResult,
 };
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, TransactionBehavior};
 use rustix::time::{ClockId, clock_gettime};
@@ -105,13 +106,13 @@ impl Sqlite {
 }
 
 impl Connect for Sqlite {
-    fn connect<'a>(&'a self, settings: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
+    fn connect<'a>(&'a self, settings: &'a LeaseSettings) -> Asking<'a, Box<dyn LeaseStore>> {
         Box::pin(async move {
             let lease = Lease {
                 file: self.file.clone(),
                 threads: Arc::clone(&self.threads),
                 name: settings.name.clone(),
-                keep: milliseconds(settings.keep),
+                keep: milliseconds(settings.ttl),
                 limit: settings.limit.min(LONGEST_WAIT),
                 boot: boot()?,
             };
@@ -125,7 +126,7 @@ impl Connect for Sqlite {
         })
     }
 
-    fn setup(&self, _: &Settings) -> String {
+    fn setup(&self, _: &LeaseSettings) -> String {
         format!("{TABLE};")
     }
 
@@ -290,13 +291,13 @@ impl Row {
     }
 }
 
-fn record(token: i64, held: Option<Held>) -> StoreResult<Record> {
+fn record(token: i64, held: Option<Held>) -> StoreResult<LeaseRecord> {
     let token = values::token(token)?;
     Ok(match held {
         Some(Held { holder, left, doubt, .. }) => {
-            Record { holder: Some(holder), token, left: left.map(values::left), doubt }
+            LeaseRecord { holder: Some(holder), token, left: left.map(values::left), doubt }
         }
-        None => Record { token, ..Record::default() },
+        None => LeaseRecord { token, ..LeaseRecord::default() },
     })
 }
 
@@ -418,9 +419,9 @@ impl LeaseStore for Session {
         }))
     }
 
-    fn read(&mut self) -> Asking<'_, Record> {
+    fn read(&mut self) -> Asking<'_, LeaseRecord> {
         Box::pin(self.run(Missing::Fails, |connection, lease| {
-            let Some(row) = row(connection, lease)? else { return Ok(Record::default()) };
+            let Some(row) = row(connection, lease)? else { return Ok(LeaseRecord::default()) };
             Ok(record(row.token, row.held(&lease.boot, now())?)?)
         }))
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bellwether_core::protocol::lease::Token;
 use bellwether_core::store::{
-    Answer, Claim, Holder, LeaseStore, Record, Settings, StoreError, StoreResult,
+    Answer, Claim, Holder, LeaseRecord, LeaseSettings, LeaseStore, StoreError, StoreResult,
 };
 use tempfile::NamedTempFile;
 use tokio::net::TcpListener;
@@ -31,7 +31,7 @@ pub(crate) fn granted(number: u64) -> StoreResult<Answer> {
 }
 
 /// Returns the record of a refusal.
-pub(crate) fn refused(answer: StoreResult<Answer>) -> Record {
+pub(crate) fn refused(answer: StoreResult<Answer>) -> LeaseRecord {
     match answer {
         Ok(Answer::Refused(record)) => record,
         other => panic!("{other:?}"),
@@ -75,7 +75,7 @@ pub(crate) async fn hushes(address: impl Fn(u16) -> String) {
     let store = connector(&address(port), &files).expect("an address");
     assert!(!format!("{store:?}").contains("Tr0ub4dor"));
     let (keep, limit) = (Duration::from_secs(10), Duration::from_millis(500));
-    let settings = Settings { name: "orders".to_owned(), keep, limit };
+    let settings = LeaseSettings { name: "orders".to_owned(), ttl: keep, limit };
     let hangs_up = async { drop(listener.accept().await) };
     let (connected, ()) = tokio::join!(store.connect(&settings), hangs_up);
     drop(listener);
@@ -101,10 +101,14 @@ pub(crate) async fn serves(
     let (own, other) = (holder(1), holder(2));
     let twin = Holder::new(own.name(), 2).expect("a good name");
     assert_eq!(one.init().await, Ok(()), "it is there");
-    assert_eq!(two.read().await, Ok(Record::default()));
+    assert_eq!(two.read().await, Ok(LeaseRecord::default()));
     let seen = Token::new(1_000_000);
     let claim = Claim { holder: &other, seen, waits: false, overdue: None };
-    assert_eq!(refused(two.acquire(claim).await), Record::default(), "it may have lost a record");
+    assert_eq!(
+        refused(two.acquire(claim).await),
+        LeaseRecord::default(),
+        "it may have lost a record"
+    );
     assert_eq!(acquire(one, &own).await, granted(first));
     assert_eq!(refused(acquire(two, &other).await).holder.as_ref(), Some(&own));
     assert_eq!(refused(two.renew(&other, older).await).holder.as_ref(), Some(&own));
@@ -128,7 +132,7 @@ pub(crate) async fn serves(
     }
     assert_eq!(refused(acquire(two, &other).await).holder.as_ref(), Some(&own));
     assert_eq!(one.release(&own, token).await, Ok(()));
-    let record = Record { token: Token::new(free), ..Record::default() };
+    let record = LeaseRecord { token: Token::new(free), ..LeaseRecord::default() };
     assert_eq!(two.read().await, Ok(record));
     assert_eq!(refused(one.renew(&own, token).await).holder, None);
     assert_eq!(acquire(two, &other).await, granted(last));
@@ -138,7 +142,7 @@ pub(crate) async fn serves(
     // grant, so it grants the lease only to a client that waits.
     assert_eq!(refused(two.acquire(claim).await).holder.as_ref(), Some(&other), "its older lease");
     assert_eq!(two.release(&other, newest).await, Ok(()));
-    let record = Record { token: newest, ..Record::default() };
+    let record = LeaseRecord { token: newest, ..LeaseRecord::default() };
     assert_eq!(refused(two.acquire(claim).await), record);
     let claim = Claim { waits: true, ..claim };
     assert_eq!(two.acquire(claim).await, granted(seen.get() + 1));

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bellwether::store::{
-    Answer, Claim, Connect, Holder, LeaseStore, Record, Settings, StoreError, StoreResult,
+    Answer, Claim, Connect, Holder, LeaseRecord, LeaseSettings, LeaseStore, StoreError, StoreResult,
 };
 use bellwether_core::protocol::lease::Token;
 use bellwether_stores::address::Files;
@@ -68,9 +68,9 @@ impl Plan {
     }
 
     /// Each history has a lease of its own, or a server.
-    fn settings(self, number: u64) -> Settings {
+    fn settings(self, number: u64) -> LeaseSettings {
         let name = if self.observed { "orders".into() } else { format!("histories/{number}") };
-        Settings { name, keep: self.keep, limit: LIMIT }
+        LeaseSettings { name, ttl: self.keep, limit: LIMIT }
     }
 
     /// A clock that says milliseconds may be wrong by two, and one is read before it is written.
@@ -282,7 +282,7 @@ async fn history(
 }
 
 /// A connection. A store that is busy may refuse one for a moment.
-async fn connected(connect: &dyn Connect, settings: &Settings) -> Box<dyn LeaseStore> {
+async fn connected(connect: &dyn Connect, settings: &LeaseSettings) -> Box<dyn LeaseStore> {
     let mut last = String::new();
     for _ in 0..ATTEMPTS {
         match timeout(LIMIT, connect.connect(settings)).await {
@@ -299,7 +299,7 @@ async fn connected(connect: &dyn Connect, settings: &Settings) -> Box<dyn LeaseS
 struct Client {
     id: u16,
     way: Way,
-    settings: Arc<Settings>,
+    settings: Arc<LeaseSettings>,
     plan: Plan,
     random: ChaCha8Rng,
     known: Known,
@@ -421,7 +421,7 @@ async fn ask(
     longest: Duration,
 ) -> StoreResult<Said> {
     let own = Holder::new("node", u64::from(client)).expect("a good name");
-    let holder = |record: &Record| {
+    let holder = |record: &LeaseRecord| {
         let start = record.holder.as_ref().map(Holder::start);
         start.map(|start| u16::try_from(start).expect("a client"))
     };

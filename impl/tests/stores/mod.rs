@@ -12,7 +12,9 @@ mod refused;
 use std::io::Write as _;
 use std::time::Duration;
 
-use bellwether::store::{Answer, Claim, Holder, LeaseStore, Record, Settings, StoreResult};
+use bellwether::store::{
+    Answer, Claim, Holder, LeaseRecord, LeaseSettings, LeaseStore, StoreResult,
+};
 use bellwether_core::protocol::lease::Token;
 use bellwether_stores::address::Files;
 use bellwether_stores::connect::connector;
@@ -54,8 +56,8 @@ fn served(store: Store) -> Option<(Server, Runtime)> {
 }
 
 /// What a connection is about.
-fn settings(name: &str) -> Settings {
-    Settings { name: name.to_owned(), keep: Duration::from_secs(60), limit: LIMIT }
+fn settings(name: &str) -> LeaseSettings {
+    LeaseSettings { name: name.to_owned(), ttl: Duration::from_secs(60), limit: LIMIT }
 }
 
 /// Returns the first start of the node with this number.
@@ -77,7 +79,7 @@ async fn granted(store: &mut dyn LeaseStore, holder: &Holder, seen: Token) -> To
 }
 
 /// Claims the lease, and returns the record of the holder that has it.
-async fn refused(store: &mut dyn LeaseStore, holder: &Holder) -> Record {
+async fn refused(store: &mut dyn LeaseStore, holder: &Holder) -> LeaseRecord {
     match acquire(store, holder, Token::default()).await {
         Ok(Answer::Refused(record)) => record,
         other => panic!("{other:?}"),

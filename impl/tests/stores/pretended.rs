@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bellwether::store::{
-    Answer, Asking, Claim, Connect, Holder, LeaseStore, Record, Settings, StoreError, StoreResult,
+    Answer, Asking, Claim, Connect, Holder, LeaseRecord, LeaseSettings, LeaseStore, StoreError,
+    StoreResult,
 };
 use bellwether_core::protocol::lease::Token;
 use tokio::sync::watch;
@@ -90,8 +91,8 @@ impl Pretended {
 }
 
 impl Connect for Pretended {
-    fn connect<'a>(&'a self, settings: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
-        let (store, news, keep) = (self.clone(), self.news.subscribe(), settings.keep);
+    fn connect<'a>(&'a self, settings: &'a LeaseSettings) -> Asking<'a, Box<dyn LeaseStore>> {
+        let (store, news, keep) = (self.clone(), self.news.subscribe(), settings.ttl);
         let reached = self.reached().map(drop);
         Box::pin(async move {
             reached?;
@@ -99,7 +100,7 @@ impl Connect for Pretended {
         })
     }
 
-    fn setup(&self, _settings: &Settings) -> String {
+    fn setup(&self, _settings: &LeaseSettings) -> String {
         String::new()
     }
 
@@ -141,17 +142,17 @@ impl Connection {
         state.holder.clone().filter(|_| lasts || self.errs(Mistake::NeverEnds))
     }
 
-    fn record(&self, state: &State) -> Record {
+    fn record(&self, state: &State) -> LeaseRecord {
         let holder = self.holder(state);
         let left = state.written.filter(|_| holder.is_some());
         let left = left.map(|written| self.keep.saturating_sub(written.elapsed()));
-        Record { holder, token: Token::new(state.token), left, doubt: None }
+        LeaseRecord { holder, token: Token::new(state.token), left, doubt: None }
     }
 
     fn refused(&self, state: &State) -> Answer {
         let record = self.record(state);
         let wrong = state.before.clone().filter(|_| self.errs(Mistake::NamesAnother));
-        Answer::Refused(Record { holder: wrong.or(record.holder), ..record })
+        Answer::Refused(LeaseRecord { holder: wrong.or(record.holder), ..record })
     }
 
     fn granted(&self, state: &mut State, claim: Claim<'_>) -> Answer {
@@ -235,7 +236,7 @@ impl LeaseStore for Connection {
         })
     }
 
-    fn read(&mut self) -> Asking<'_, Record> {
+    fn read(&mut self) -> Asking<'_, LeaseRecord> {
         Box::pin(async move {
             underway().await;
             let record = {

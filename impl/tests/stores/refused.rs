@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::fs;
 use std::io::Write as _;
 
-use bellwether::store::{Answer, LeaseStore, Record, StoreError, StoreResult};
+use bellwether::store::{Answer, LeaseRecord, LeaseStore, StoreError, StoreResult};
 use bellwether_core::protocol::lease::Token;
 use bellwether_stores::address::Files;
 use bellwether_stores::connect::connector;
@@ -74,7 +74,7 @@ fn what_a_user_may_not_do_is_for_a_dba() {
         refused(&store.init().await, "permission denied for schema", "DBA");
 
         run(&server, &format!("{TABLE}; GRANT SELECT ON bellwether_lease TO reader")).await;
-        assert_eq!(store.read().await, Ok(Record::default()));
+        assert_eq!(store.read().await, Ok(LeaseRecord::default()));
         refused(&store.init().await, "may not insert and update", "DBA");
         refused(&acquire(&mut *store, &first, none).await, "permission denied", "DBA");
 

@@ -9,7 +9,7 @@ use super::parcel::{Carrier, Note, Parcel};
 use super::part::{self, Part, WorkerIndex};
 use super::whole::{Next, Reached, Whole};
 use bellwether_engine::check::exact::SearchSummary;
-use bellwether_engine::check::exact::parts::{Learner, SavedShare, SavedTables, Saves};
+use bellwether_engine::check::exact::distributed::{Learner, SavedShare, SavedTables, Saves};
 use bellwether_engine::check::{Disk, DiskError, Event, Limits, Reason};
 use bellwether_engine::space::Space;
 use bellwether_engine::world::packed::Packed;
@@ -380,7 +380,7 @@ impl Flow {
         let known = self.shared.read();
         if known.layouts != self.layouts {
             self.layouts = known.layouts;
-            let outgrown = self.part.take().map(Part::outgrown);
+            let outgrown = self.part.take().map(Part::into_outgrown);
             self.part = outgrown.map(|part| part.recode(known.space(), self.place));
         }
     }

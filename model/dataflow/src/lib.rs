@@ -23,7 +23,7 @@ pub use cli::CHECK;
 pub use hosts::{Hosts, HostsError};
 pub use meet::MeetError;
 
-use bellwether_engine::check::exact::parts::{Learner, Saves};
+use bellwether_engine::check::exact::distributed::{Learner, Saves};
 use bellwether_engine::check::exact::{Exact, SearchError, SearchSummary, parallel};
 use bellwether_engine::check::{
     self, CheckError, DiskError, Distributed, Event, Options, Phase, Plan, Progress, Reason, Report,

@@ -1,7 +1,7 @@
 //! How the processes of a search find each other, and see that they search the same.
 
 use super::hosts::Hosts;
-use bellwether_engine::check::exact::parts::difference;
+use bellwether_engine::check::exact::distributed::difference;
 use bellwether_engine::check::{Cancel, Limits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

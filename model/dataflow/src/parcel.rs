@@ -2,7 +2,7 @@
 //! all know what was done in it.
 
 use bellwether_engine::check::Reason;
-use bellwether_engine::space::{Answers, Last};
+use bellwether_engine::space::{Answers, Arrival};
 use timely::Accountable;
 use timely::bytes::arc::Bytes;
 use timely::communication::Push;
@@ -57,7 +57,7 @@ impl ContainerBytes for Parcel {
 }
 
 /// States one after the other, and behind them how each was reached: a byte each.
-pub(super) fn with_lasts(mut states: Vec<u64>, lasts: &[Last]) -> Vec<u64> {
+pub(super) fn with_lasts(mut states: Vec<u64>, lasts: &[Arrival]) -> Vec<u64> {
     states.extend(lasts.chunks(WORD).map(|some| {
         let mut bytes = [0; WORD];
         bytes[..some.len()].copy_from_slice(some);
@@ -69,7 +69,7 @@ pub(super) fn with_lasts(mut states: Vec<u64>, lasts: &[Last]) -> Vec<u64> {
 /// The states in these words, and how each was reached.
 pub(super) fn states_and_lasts<const W: usize>(
     words: &[u64],
-) -> (&[[u64; W]], impl Iterator<Item = Last>) {
+) -> (&[[u64; W]], impl Iterator<Item = Arrival>) {
     // The last word may have room for seven more, which is less than one more state takes.
     let count = words.len() * WORD / (W * WORD + 1);
     let (states, lasts) = words.split_at(count * W);

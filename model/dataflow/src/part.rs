@@ -2,8 +2,8 @@
 
 use super::parcel::{Note, states_and_lasts, with_lasts};
 use bellwether_engine::check::DiskError;
-use bellwether_engine::check::exact::parts::{self, SavedTables, Saves, Tables};
-use bellwether_engine::space::{Answers, Last, NO_LAST, OUTSIDE_WORD, Scratch, Space};
+use bellwether_engine::check::exact::distributed::{self, SavedTables, Saves, Tables};
+use bellwether_engine::space::{Answers, Arrival, NO_ARRIVAL, OUTSIDE_WORD, Scratch, Space};
 use bellwether_search::with_words;
 
 /// How many words a parcel has, or a few more.
@@ -37,7 +37,7 @@ pub(super) trait Part: std::marker::Send {
     fn save(&mut self, saves: &Saves) -> Result<SavedTables, DiskError>;
 
     /// The same, whose states look as they did before the space was laid out anew.
-    fn outgrown(self: Box<Self>) -> Outgrown;
+    fn into_outgrown(self: Box<Self>) -> Outgrown;
 }
 
 /// Which worker this is, and of how many.
@@ -57,7 +57,7 @@ impl WorkerIndex {
 
 /// The states of a worker as they looked before the space was laid out anew.
 pub(super) struct Outgrown {
-    tables: parts::Outgrown,
+    tables: distributed::Outgrown,
     again: Vec<u64>,
     width: usize,
 }
@@ -70,7 +70,7 @@ pub(super) fn begin(space: &dyn Space, place: WorkerIndex) -> Box<dyn Part> {
 fn begin_with<const W: usize>(space: &dyn Space, place: WorkerIndex) -> Box<dyn Part> {
     let mut own = WorkerStates::<W>::new(space, place, Tables::empty(space));
     let initial = space.initial(W);
-    own.found_from(space, &initial, &vec![NO_LAST; initial.len() / W], &mut |_, _| {});
+    own.found_from(space, &initial, &vec![NO_ARRIVAL; initial.len() / W], &mut |_, _| {});
     // The others find theirs themselves.
     own.others.fill(RemoteStates::default());
     own.generated = 0;
@@ -131,7 +131,7 @@ fn recode_with<const W: usize>(
 #[derive(Clone, Default)]
 struct RemoteStates {
     states: Vec<u64>,
-    lasts: Vec<Last>,
+    lasts: Vec<Arrival>,
 }
 
 /// The states of one worker.
@@ -140,7 +140,7 @@ struct WorkerStates<const W: usize> {
     tables: Tables<W>,
     scratch: Scratch,
     next: Vec<u64>,
-    lasts: Vec<Last>,
+    lasts: Vec<Arrival>,
     digests: Vec<u64>,
     /// What was found of each other worker's.
     others: Vec<RemoteStates>,
@@ -176,7 +176,13 @@ impl<const W: usize> WorkerStates<W> {
     }
 
     /// Expands one state, which was reached in this way.
-    fn expand_one(&mut self, space: &dyn Space, state: &[u64; W], last: Last, send: &mut Send<'_>) {
+    fn expand_one(
+        &mut self,
+        space: &dyn Space,
+        state: &[u64; W],
+        last: Arrival,
+        send: &mut Send<'_>,
+    ) {
         let (mut next, mut lasts) =
             (std::mem::take(&mut self.next), std::mem::take(&mut self.lasts));
         next.clear();
@@ -196,7 +202,13 @@ impl<const W: usize> WorkerStates<W> {
 
     /// States that follow from others: each goes to its owner.
     #[inline]
-    fn found_from(&mut self, space: &dyn Space, next: &[u64], lasts: &[Last], send: &mut Send<'_>) {
+    fn found_from(
+        &mut self,
+        space: &dyn Space,
+        next: &[u64],
+        lasts: &[Arrival],
+        send: &mut Send<'_>,
+    ) {
         let WorkerIndex { worker, workers } = self.place;
         self.digests.clear();
         if workers > 1 {
@@ -245,7 +257,7 @@ impl<const W: usize> Part for WorkerStates<W> {
 
     fn expand(&mut self, space: &dyn Space, send: &mut Send<'_>) -> bool {
         for state in std::mem::take(&mut self.again) {
-            self.expand_one(space, &state, NO_LAST, send);
+            self.expand_one(space, &state, NO_ARRIVAL, send);
         }
         let round = self.tables.begin_round();
         round.each(|state, last| self.expand_one(space, state, last, send));
@@ -297,8 +309,8 @@ impl<const W: usize> Part for WorkerStates<W> {
         self.tables.save(saves, &self.again)
     }
 
-    fn outgrown(self: Box<Self>) -> Outgrown {
+    fn into_outgrown(self: Box<Self>) -> Outgrown {
         let again = self.again.as_flattened().to_vec();
-        Outgrown { tables: self.tables.outgrown(), again, width: W }
+        Outgrown { tables: self.tables.into_outgrown(), again, width: W }
     }
 }

@@ -3,7 +3,7 @@
 //! All workers get the same notes, so all come to the same decisions, and no worker has to lead.
 
 use super::parcel::Note;
-use bellwether_engine::check::exact::parts::Level;
+use bellwether_engine::check::exact::distributed::Level;
 use bellwether_engine::check::exact::{Goal, SearchSummary};
 use bellwether_engine::check::{Counts, Event, Phase, Progress, Reason, Unfinished};
 use bellwether_engine::space::Answers;

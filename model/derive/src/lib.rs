@@ -158,7 +158,7 @@ fn implementation(input: &DeriveInput) -> Result<proc_macro2::TokenStream> {
     }
 }
 
-/// One field as a row of the table, and its name if each process may have its own value.
+/// Returns a field as a row of the table, and its name if each process may have its own value.
 fn rule(field: &Field) -> Result<(proc_macro2::TokenStream, Option<String>)> {
     let Some(name) = &field.ident else {
         return Err(Error::new(field.span(), "a rule needs a name"));

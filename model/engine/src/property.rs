@@ -10,7 +10,7 @@ pub use crate::temporal::{Kind, Liveness, Temporal};
 pub use crate::world::Condition;
 
 use crate::expression::{Expression, ExpressionError, one_line};
-use crate::machine::{AnyProtocol, Entry, TimerRules};
+use crate::machine::{AnyProtocol, ProtocolEntry, TimerRules};
 use crate::protocol::{Belief, Elects, Id, Ids, Protocol};
 use crate::temporal;
 use crate::words::{instead_of, kept};
@@ -35,7 +35,7 @@ impl dyn AnyProtocol + '_ {
 /// Returns every property that any world of this protocol can be asked for.
 #[must_use]
 pub fn all<P: Protocol>() -> Vec<Property> {
-    let protocol: &dyn AnyProtocol = &Entry::<P>::NEW;
+    let protocol: &dyn AnyProtocol = &ProtocolEntry::<P>::NEW;
     protocol.properties().0
 }
 

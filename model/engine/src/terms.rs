@@ -97,10 +97,9 @@ pub fn canonicalize(forgets: bool, mut each: impl FnMut(&mut dyn FnMut(&mut Term
 
 /// Replaces each number of a state by its rank among those that are shown, where 0 keeps its name.
 ///
-/// That is for the numbers that one process gives away, if they are compared for equality and for
-/// nothing else, and one is added to the largest of them alone: equal ones stay equal, different
-/// ones different, and the next one is again a number that no process knows. `each` is as that of
-/// [`canonicalize`].
+/// Equal numbers stay equal, different ones different, and their order stays. A protocol may do so
+/// if its processes ask nothing but the order of the numbers, and add one to none but the largest.
+/// `each` is as that of [`canonicalize`].
 pub fn rank(mut each: impl FnMut(&mut dyn FnMut(&mut u8))) {
     let mut used = SmallVec::<[u8; 32]>::from_elem(0, 1);
     each(&mut |number| used.push(*number));

@@ -2,13 +2,17 @@
 //! a key is a flag of `check`, without its dashes.
 
 use crate::claims::{Finding, Ran, Runner};
-use crate::entries::word;
+use crate::entries::{EntryError, word};
 use anyhow::{Context, anyhow};
 use bellwether_model::check::{self, Options, Report};
+use bellwether_model::cli::shown::quoted;
 use bellwether_model::cli::suite::Wanted;
-use bellwether_model::cli::{QuestionArgs, Tool, with_durations};
-use bellwether_model::property::Property;
-use bellwether_model::side_by_side::side_by_side;
+use bellwether_model::cli::{
+    ProtocolArgs, WorldArgs, first_words, searchable_world, with_durations,
+};
+use bellwether_model::in_parallel::in_parallel;
+use bellwether_model::property::{self, Property};
+use bellwether_model::protocol::specifications;
 use bellwether_model::world::World;
 use clap::{Args, Command, FromArgMatches};
 use serde::Deserialize;
@@ -23,7 +27,7 @@ pub(crate) const CHECKER: &str = "bellwether-model";
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "BTreeMap<String, Spanned<Value>>")]
 pub struct Case {
-    /// The protocol and the flags in the order of the file, then the property.
+    /// The protocol and the flags in the order of the file.
     words: Vec<String>,
     /// The name of the property.
     pub property: String,
@@ -37,16 +41,18 @@ impl TryFrom<BTreeMap<String, Spanned<Value>>> for Case {
     fn try_from(mut keys: BTreeMap<String, Spanned<Value>>) -> Result<Case, String> {
         let mut take = |key: &str| keys.remove(key).map(Spanned::into_inner);
         let protocol = take("protocol").map(word).ok_or("'protocol' is missing")?;
-        let asked = match (take("expect"), take("property")) {
-            (Some(Value::Table(all)), None) if all.len() == 1 => {
+        let written = take("never").or_else(|| take("always"));
+        let asked = match (take("expect"), take("property"), written) {
+            (Some(Value::Table(all)), None, None) if all.len() == 1 => {
                 all.into_iter().next().map(|(property, verdict)| (property, Some(word(verdict))))
             }
-            (None, Some(property)) => Some((word(property), None)),
+            (None, Some(property), None) => Some((word(property), None)),
             _ => None,
         };
         let (property, verdict) = asked.ok_or(
             "a case asks one property; write expect = { PROPERTY = \"violated in N steps\" }, or \
-             property = \"PROPERTY\" if nothing is expected",
+             property = \"PROPERTY\" if nothing is expected; PROPERTY may be \"never(EXPR)\" or \
+             \"always(EXPR)\"",
         )?;
         let expected = verdict.map(|verdict| Wanted::read(&verdict)).transpose()?;
         let mut flags: Vec<(String, Spanned<Value>)> = keys.into_iter().collect();
@@ -63,11 +69,6 @@ impl TryFrom<BTreeMap<String, Spanned<Value>>> for Case {
             };
             words.extend(values.into_iter().map(|value| format!("--{flag}={value}")));
         }
-        let never = property.strip_prefix("never(").and_then(|rest| rest.strip_suffix(')'));
-        words.push(match never {
-            Some(never) => format!("--never={never}"),
-            None => format!("--property={property}"),
-        });
         Ok(Case { words, property, expected })
     }
 }
@@ -102,30 +103,45 @@ impl Case {
     #[must_use]
     pub fn command(&self) -> String {
         let typed = |word: &String| match word.split_once('=') {
-            Some((flag @ ("--without" | "--never"), value)) => format!(" {flag} '{value}'"),
+            Some((flag @ "--without", value)) => format!(" {flag} '{value}'"),
             Some((flag, value)) => format!(" {flag} {value}"),
             None => format!(" {word}"),
         };
         let words: String = self.words.iter().map(typed).collect();
-        format!("{CHECKER} check{words}")
+        let never = self.property.strip_prefix("never(").and_then(|rest| rest.strip_suffix(')'));
+        let property = match never {
+            Some(never) => format!("--never {}", quoted(never)),
+            None => format!("--property {}", quoted(&self.property)),
+        };
+        format!("{CHECKER} check{words} {property}")
     }
 
-    /// Returns the world and the property, if `check` takes the words.
-    fn asked(&self, tool: Tool) -> anyhow::Result<(Arc<World>, Vec<Property>)> {
-        let check = QuestionArgs::augment_args(Command::new("check"));
-        let words = ["check"].into_iter().chain(self.words.iter().map(String::as_str));
+    /// Refuses a case that `check` does not take. `name` is that of its entry in the `file`.
+    pub(crate) fn possible(&self, file: &str, name: impl Into<String>) -> Result<(), EntryError> {
+        let refuse = |error: anyhow::Error| EntryError::entry(file, name, format!("{error:#}"));
+        self.asked().map(drop).map_err(refuse)
+    }
+
+    /// Returns the world, and the property as the only one.
+    fn asked(&self) -> anyhow::Result<(Arc<World>, Vec<Property>)> {
+        let check = WorldArgs::augment_args(ProtocolArgs::augment_args(Command::new("check")));
         // The flags of durations are those of a subcommand.
-        let command = with_durations(Command::new(tool.name).subcommand(check), tool.registry);
-        let matches = command.try_get_matches_from([tool.name].into_iter().chain(words))?;
-        let flags = matches.subcommand_matches("check").context("no command is given")?;
-        let question = QuestionArgs::from_arg_matches(flags)?;
-        let world = question.world(tool)?;
-        let properties = question.properties(&world)?;
+        let command = with_durations(Command::new(CHECKER).subcommand(check), specifications());
+        let words = [CHECKER, "check"].into_iter().chain(self.words.iter().map(String::as_str));
+        let flags = command.try_get_matches_from(words).and_then(|matches| {
+            let (_, flags) = matches.subcommand().unwrap_or(("", &matches));
+            Ok((ProtocolArgs::from_arg_matches(flags)?, WorldArgs::from_arg_matches(flags)?))
+        });
+        let (protocol, scenario) = flags.map_err(|error| anyhow!(first_words(&error)))?;
+        let world = searchable_world(specifications(), &protocol, &scenario)?;
+        let properties = property::select(&world, std::slice::from_ref(&self.property))?;
+        let asked: Vec<_> = properties.iter().map(|one| (one.name, one.kind())).collect();
+        scenario.are_asked_about(&asked)?;
         Ok((world, properties))
     }
 
-    fn decide(&self, tool: Tool, runner: &Runner) -> anyhow::Result<Decided> {
-        let (world, properties) = self.asked(tool)?;
+    fn decide(&self, runner: &Runner) -> anyhow::Result<Decided> {
+        let (world, properties) = self.asked()?;
         let options = Options { limits: runner.limits, ..Options::default() };
         let report = check::check(&world, &properties, &options, &mut |_| {})?;
         let ran = Ran::of(&world, &report).context("nothing was decided")?;
@@ -158,21 +174,16 @@ impl Runner {
     /// If a world cannot be searched, or the system gives no threads.
     pub fn cases(
         &self,
-        tool: Tool,
         cases: &[(&str, &Case)],
         done: &(dyn Fn(&str) + Sync),
     ) -> anyhow::Result<Vec<Decided>> {
-        // No search begins before every case is known to make sense.
-        for &(name, case) in cases {
-            case.asked(tool).with_context(|| name.to_owned())?;
-        }
         let one = |&(name, case): &(&str, &Case)| {
-            let decided = case.decide(tool, self);
+            let decided = case.decide(self);
             done(name);
             decided.with_context(|| name.to_owned())
         };
         let threads = self.threads;
-        let decided = side_by_side(threads, cases, &one).map_err(|error| {
+        let decided = in_parallel(threads, cases, &one).map_err(|error| {
             anyhow!("cannot search {threads} worlds at a time: {error}; try --threads 1")
         })?;
         decided.into_iter().collect()
@@ -202,6 +213,9 @@ mod tests {
         let question = read("protocol = 'bully'\nproperty = 'decided'\n").expect("it can be read");
         assert_eq!(question.command(), "bellwether-model check bully --property decided");
         assert_eq!((question.expected, question.says()), (None, String::new()));
+        let written = read("protocol = 'bully'\nproperty = 'always(leads(1) -> leads(2))'\n");
+        let command = written.expect("it can be read").command();
+        assert!(command.ends_with(" --property 'always(leads(1) -> leads(2))'"), "{command}");
         let held = read("protocol = 'bully'\nexpect = { decided = 'holds within' }\n");
         assert_eq!(held.expect("it can be read").expected, Some(Wanted::HoldsWithin));
     }
@@ -213,6 +227,7 @@ mod tests {
             ("protocol = 'bully'", "a case asks one property"),
             ("protocol = 'bully'\nexpect = {}", "a case asks one property"),
             ("protocol = 'bully'\nexpect = { a = 'holds', b = 'holds' }", "asks one property"),
+            ("protocol = 'bully'\nalways = 'a'\nexpect = { a = 'holds' }", "asks one property"),
             ("protocol = 'bully'\nexpect = { a = 'hold' }", "no verdict is 'hold'"),
         ] {
             let told = read(text).expect_err(text).to_string();

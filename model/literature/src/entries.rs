@@ -3,7 +3,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
@@ -66,6 +66,14 @@ pub(crate) fn prose<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Err
 /// Reads such a text where one may be left out.
 pub(crate) fn some_prose<'de, D: Deserializer<'de>>(text: D) -> Result<Option<String>, D::Error> {
     prose(text).map(Some)
+}
+
+/// Reads such texts, each with its name.
+pub(crate) fn named_prose<'de, D: Deserializer<'de>>(
+    texts: D,
+) -> Result<BTreeMap<String, String>, D::Error> {
+    let texts = BTreeMap::<String, Prose>::deserialize(texts)?;
+    Ok(texts.into_iter().map(|(name, Prose(text))| (name, text)).collect())
 }
 
 /// Where something is told.

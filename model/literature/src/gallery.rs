@@ -40,7 +40,7 @@ impl Gallery {
     /// without a file those that are.
     ///
     /// # Errors
-    /// If the file cannot be read, or a name stands twice.
+    /// If the file cannot be read, or an entry makes no sense.
     pub fn load(file: Option<&Path>) -> Result<Gallery, EntryError> {
         let (file, text) = entries::source(FILE, file)?;
         Gallery::read(&file, &text)
@@ -49,6 +49,14 @@ impl Gallery {
     fn read(file: &str, text: &str) -> Result<Gallery, EntryError> {
         let gallery: Gallery = entries::parse(file, text)?;
         entries::unique(file, gallery.executions.iter().map(|one| &one.name))?;
+        for Execution { name, case, .. } in &gallery.executions {
+            if case.steps().is_none() {
+                let wrong = "it expects no number of steps; write expect = { PROPERTY = \
+                             \"violated in N steps\" }";
+                return Err(EntryError::entry(file, name, wrong));
+            }
+            case.possible(file, name)?;
+        }
         Ok(gallery)
     }
 
@@ -80,8 +88,15 @@ mod tests {
     fn what_is_wrong_is_told() {
         let twice = Gallery::read("f", &ENTRY.repeat(2)).expect_err("the name stands twice");
         assert!(twice.to_string().starts_with("f, n: the name is taken"), "{twice}");
-        let less = Gallery::read("f", &ENTRY.replace("protocol = 'bully'\n", ""));
-        let less = less.expect_err("no protocol").to_string();
-        assert!(less.contains("'protocol' is missing"), "{less}");
+        for (text, by, says) in [
+            ("protocol = 'bully'\n", "", "'protocol' is missing"),
+            (" in 7 steps", "", "f, n: it expects no number of steps"),
+            ("expect = { decided = 'violated in 7 steps' }", "property = 'decided'", "no number"),
+            ("nodes = 3", "first = true", "f, n: unexpected argument '--first' found"),
+        ] {
+            assert!(ENTRY.contains(text), "{text}");
+            let told = Gallery::read("f", &ENTRY.replace(text, by)).expect_err(by).to_string();
+            assert!(told.contains(says), "{told}");
+        }
     }
 }

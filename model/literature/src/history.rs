@@ -9,6 +9,7 @@
 
 use crate::case::Case;
 use crate::entries::{self, EntryError, Place};
+use bellwether_model::cli::suite::Wanted;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -79,8 +80,14 @@ impl History {
     fn read(file: &str, text: &str) -> Result<History, EntryError> {
         let history: History = entries::parse(file, text)?;
         entries::unique(file, history.bugs.iter().map(|bug| &bug.name))?;
-        let wrong = |bug: &Bug| Some(EntryError::entry(file, bug.name.as_str(), bug.wrong()?));
-        history.bugs.iter().find_map(wrong).map_or(Ok(()), Err)?;
+        for bug in &history.bugs {
+            let name = &bug.name;
+            if let Some(wrong) = bug.wrong() {
+                return Err(EntryError::entry(file, name, wrong));
+            }
+            bug.broken.possible(file, format!("{name}: broken"))?;
+            bug.repaired.possible(file, format!("{name}: repaired"))?;
+        }
         Ok(history)
     }
 
@@ -94,13 +101,20 @@ impl History {
 }
 
 impl Bug {
-    /// What keeps the entry from showing anything.
+    /// Returns the mistake of an entry that shows nothing.
     fn wrong(&self) -> Option<&'static str> {
         let Bug { sources, broken, repaired, .. } = self;
         if sources.is_empty() {
             Some("'sources' is empty; say where it is told")
         } else if broken.property != repaired.property {
             Some("'repaired' asks another property than 'broken'; ask the same of both")
+        } else if broken.steps().is_none() {
+            Some(
+                "'broken' expects no number of steps; write expect = { PROPERTY = \"violated in N \
+                 steps\" }",
+            )
+        } else if !matches!(repaired.expected, Some(Wanted::Holds | Wanted::HoldsWithin)) {
+            Some("'repaired' expects no property to hold; write expect = { PROPERTY = \"holds\" }")
         } else if broken.command() == repaired.command() {
             Some("'repaired' is what 'broken' is; say what differs")
         } else {
@@ -138,6 +152,12 @@ mod tests {
             ("[{ what = 'w', url = 'https://u' }]", "[]", "where it is told"),
             ("{ decided = 'holds' }", "{ settles = 'holds' }", "another property than 'broken'"),
             ("violated in 7 steps", "violates", "no verdict is 'violates'"),
+            ("violated in 7 steps", "violated", "'broken' expects no number of steps"),
+            ("violated in 7 steps", "holds", "'broken' expects no number of steps"),
+            ("{ decided = 'holds' }", "{ decided = 'violated' }", "expects no property to hold"),
+            ("expect = { decided = 'holds' }", "property = 'decided'", "no property to hold"),
+            ("rule = {", "rules = {", "f, n: broken: unexpected argument '--rules' found"),
+            ("'bully'\nexpect", "'bully'\ncrashs = 1\nexpect", "f, n: repaired: unexpected"),
         ] {
             assert!(WHOLE.contains(text), "{text}");
             let read = History::read("f", &WHOLE.replacen(text, by, 1));

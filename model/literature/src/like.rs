@@ -8,7 +8,6 @@
 use crate::case::Case;
 use crate::claims::{Finding, Ran, Runner};
 use crate::entries::{self, EntryError, Place};
-use bellwether_model::cli::Tool;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -83,7 +82,7 @@ impl Product {
     /// Returns the product with this name.
     ///
     /// # Errors
-    /// If there is none, or its file names a protocol, rule, property or world that cannot be.
+    /// If there is none, its file cannot be read, or a question has no answers or cannot be asked.
     pub fn load(name: &str) -> Result<Product, EntryError> {
         let found = FILES.into_iter().find(|(known, _)| *known == name);
         let (name, text) = found.ok_or_else(|| {
@@ -96,10 +95,12 @@ impl Product {
     fn read(name: &'static str, text: &str) -> Result<Product, EntryError> {
         let file = format!("{name}.toml");
         let product: Product = entries::parse(&file, text)?;
-        let unsaid = |one: &&Question| !product.says.contains_key(&one.case.property);
-        if let Some(Question { when, case }) = product.questions.iter().find(unsaid) {
-            let wrong = format!("'says.{}' is missing", case.property);
-            return Err(EntryError::entry(&file, when.as_str(), wrong));
+        for Question { when, case } in &product.questions {
+            if !product.says.contains_key(&case.property) {
+                let wrong = format!("'says.{}' is missing", case.property);
+                return Err(EntryError::entry(&file, when, wrong));
+            }
+            case.possible(&file, when)?;
         }
         Ok(Product { name, ..product })
     }
@@ -110,13 +111,12 @@ impl Product {
     /// If a world cannot be searched, or the system gives no threads.
     pub fn ask(
         &self,
-        tool: Tool,
         runner: &Runner,
         done: &(dyn Fn(&str) + Sync),
     ) -> anyhow::Result<Vec<Answer<'_>>> {
         let cases = self.questions.iter().map(|one| (one.when.as_str(), &one.case));
         let cases: Vec<(&str, &Case)> = cases.collect();
-        let both = self.questions.iter().zip(runner.cases(tool, &cases, done)?);
+        let both = self.questions.iter().zip(runner.cases(&cases, done)?);
         let all = both.map(|(question, decided)| {
             let says = &self.says[&question.case.property];
             Answer { question, ran: decided.ran, says }
@@ -167,6 +167,7 @@ mod tests {
         for (by, says) in [
             ("property = 'settles'", "p.toml, w: 'says.settles' is missing"),
             ("propertie = 'decided'", "a case asks one property"),
+            ("property = 'decided', node = 2", "p.toml, w: unexpected argument '--node' found"),
         ] {
             let text = text.replacen("property = 'decided'", by, 1);
             let told = Product::read("p", &text).expect_err(by).to_string();

@@ -10,7 +10,7 @@
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Id, Judge, Local, Options, Property, Protocol, View, duration_table,
+    Belief, Effect, Id, Judge, Local, Options, Property, Protocol, RuleDocs, View, duration_table,
     event_type, state_type,
 };
 
@@ -109,7 +109,7 @@ impl Protocol for Bully {
     const SUMMARY: &'static str =
         "the highest live id leads (Garcia-Molina 1982, as the textbooks tell it)";
     const OPTIONS: Options<Self> = Options {
-        own: rules::OWN,
+        own: Self::OWN,
         // A process that starts an election waits for an OK; the highest id may not need one.
         begins_election: |_, _, effects| effects.contains(&Effect::Arm(Timer::Election)),
         ..Options::NONE

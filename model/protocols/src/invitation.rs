@@ -190,7 +190,7 @@ impl Process {
         self.state == State::Normal && self.coordinator == Some(Coordinator::Itself)
     }
 
-    /// Whether its group is formed, or about to be at work.
+    /// Returns whether the group of the process is formed, or about to be at work.
     fn is_settled(&self) -> bool {
         matches!(self.state, State::Reorganization | State::Normal)
     }

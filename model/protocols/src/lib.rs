@@ -14,7 +14,6 @@ pub mod invitation;
 pub mod lease;
 pub mod list_ring;
 pub mod member;
-mod numbers;
 pub mod ospf_dr;
 pub mod queue;
 pub mod quorum;
@@ -25,33 +24,33 @@ pub mod three_phase_commit;
 pub mod two_phase_commit;
 pub mod vrrp;
 
-use bellwether_engine::machine::{AnyProtocol, Entry, Registry};
+use bellwether_engine::machine::{AnyProtocol, ProtocolEntry, Registry};
 use std::sync::LazyLock;
 
 /// All protocols, in the order in which they are listed. A `static`, for a constant would be
 /// compiled, with everything that it names, into each crate that uses it.
 pub static REGISTRY: Registry = Registry(&[
-    &Entry::<bully::Bully>::NEW,
-    &Entry::<garcia_molina::GarciaMolina>::NEW,
-    &Entry::<invitation::Invitation>::NEW,
-    &Entry::<chang_roberts::ChangRoberts>::NEW,
-    &Entry::<list_ring::ListRing>::NEW,
-    &Entry::<stoller::Stoller>::NEW,
-    &Entry::<lease::Lease>::NEW,
-    &Entry::<queue::Queue>::NEW,
-    &Entry::<raft_election::RaftElection>::NEW,
-    &Entry::<quorum::Quorum>::NEW,
-    &Entry::<ospf_dr::OspfDr>::NEW,
-    &Entry::<vrrp::Vrrp>::NEW,
-    &Entry::<two_phase_commit::TwoPhaseCommit>::NEW,
-    &Entry::<three_phase_commit::ThreePhaseCommit>::NEW,
+    &ProtocolEntry::<bully::Bully>::NEW,
+    &ProtocolEntry::<garcia_molina::GarciaMolina>::NEW,
+    &ProtocolEntry::<invitation::Invitation>::NEW,
+    &ProtocolEntry::<chang_roberts::ChangRoberts>::NEW,
+    &ProtocolEntry::<list_ring::ListRing>::NEW,
+    &ProtocolEntry::<stoller::Stoller>::NEW,
+    &ProtocolEntry::<lease::Lease>::NEW,
+    &ProtocolEntry::<queue::Queue>::NEW,
+    &ProtocolEntry::<raft_election::RaftElection>::NEW,
+    &ProtocolEntry::<quorum::Quorum>::NEW,
+    &ProtocolEntry::<ospf_dr::OspfDr>::NEW,
+    &ProtocolEntry::<vrrp::Vrrp>::NEW,
+    &ProtocolEntry::<two_phase_commit::TwoPhaseCommit>::NEW,
+    &ProtocolEntry::<three_phase_commit::ThreePhaseCommit>::NEW,
 ]);
 
 /// Returns all that is specified here: the protocols, and the member.
 #[must_use]
 pub fn specifications() -> Registry {
     static ALL: LazyLock<Vec<&'static dyn AnyProtocol>> = LazyLock::new(|| {
-        let member: &'static dyn AnyProtocol = &Entry::<member::Member>::NEW;
+        let member: &'static dyn AnyProtocol = &ProtocolEntry::<member::Member>::NEW;
         REGISTRY.iter().chain([member]).collect()
     });
     Registry(&ALL)

@@ -441,7 +441,7 @@ impl OspfDr {
         let mut knows = *view.process(to);
         let mut effects = Effects::new();
         let nothing = ((), Timers::NONE);
-        let mut p = Local::new(to, view.ids().count(), nothing, &mut knows, &mut effects);
+        let mut p = Local::new(to, view.nodes, nothing, &mut knows, &mut effects);
         self.receive(&mut p, from, hello);
         knows != *view.process(to)
     }

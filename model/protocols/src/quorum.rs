@@ -136,7 +136,7 @@ pub struct Stable {
 /// A message, how new the lists of members are of the process that sends it, and which life of a
 /// process it is about.
 #[event_type]
-pub struct Letter {
+pub struct TaggedMessage {
     /// What is said.
     #[serde(flatten)]
     pub message: Message,
@@ -294,7 +294,7 @@ impl Protocol for Quorum {
     const SUMMARY: &'static str =
         "the highest process with a majority's grants leads an epoch while its lease lasts";
     const REQUESTS: bool = true;
-    parts!(Process, Stable, Letter, Timer);
+    parts!(Process, Stable, TaggedMessage, Timer);
 
     const OPTIONS: Options<Self> = Options {
         // With preemption, the highest in the end; until then, others may lead and be followed.
@@ -359,7 +359,7 @@ impl Protocol for Quorum {
         }
     }
 
-    fn receive(&self, p: &mut Local<'_, Self>, from: Id, letter: Letter) {
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, letter: TaggedMessage) {
         self.look_at_leases(p);
         if !self.heeds(p, from, letter) {
             return;
@@ -564,14 +564,18 @@ fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
             show(&mut stable.epoch);
             stable.mark.epoch_mut().map(&mut *show);
         }
-        for Envelope { message: Letter { message, mark, .. }, .. } in messages.iter_mut() {
+        for Envelope { message: TaggedMessage { message, mark, .. }, .. } in messages.iter_mut() {
             message.epoch_mut().map(&mut *show);
             mark.epoch_mut().map(&mut *show);
         }
     });
 }
 
-fn name_rounds(processes: &mut [Process], stable: &[Stable], messages: &mut [Envelope<Letter>]) {
+fn name_rounds(
+    processes: &mut [Process],
+    stable: &[Stable],
+    messages: &mut [Envelope<TaggedMessage>],
+) {
     let leads = |process: &Process| matches!(process.role, Role::Leader | Role::Lapsed);
     let counts = |leader: Id, epoch, round| {
         let process = &processes[leader.index()];

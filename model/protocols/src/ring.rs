@@ -304,13 +304,13 @@ pub(super) trait Ring<M: Rounds>:
         }
     }
 
-    /// Whether `me` follows `leader` if that one is announced to it.
+    /// Returns whether `me` follows `leader` if that one is announced to it.
     fn accepts(&self, me: Id, leader: Id) -> bool {
         self.ring().accept == Accept::Any || leader >= me
     }
 }
 
-/// What a protocol on a ring says that not every protocol does.
+/// Returns the options that protocols on a ring have in common.
 pub(super) const fn options<M: Rounds, P: Ring<M>>() -> Options<P> {
     let mut options = Options::<P>::NONE;
     options.within_bounds = Some(WithinBounds {
@@ -420,7 +420,7 @@ fn begins_election<M: Rounds, P: Ring<M>>(
     after: &Process<M>,
     effects: &[Effect<P>],
 ) -> bool {
-    let again = effects.contains(&Effect::Arm(Timer::Lap));
+    let again = effects.iter().any(|effect| matches!(effect, Effect::Arm(Timer::Lap)));
     after.role == Role::Candidate && (before.role != Role::Candidate || again)
 }
 

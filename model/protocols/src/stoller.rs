@@ -80,7 +80,6 @@ pub struct Process {
 }
 
 impl Process {
-    /// Whether it is in an election of its own.
     fn holds_election(&self) -> bool {
         matches!(self.status, Status::Elec1 | Status::Elec2)
     }

@@ -42,7 +42,7 @@ macro_rules! timer_table {
         $timer:ident => $kind:ident($($duration:expr)?)
             $(.$condition:ident($($test:expr),+ $(,)?))*;
     )+) => {
-        /// What a process waits for.
+        /// A timer of a process.
         #[bellwether_engine::protocol::event_type]
         pub enum Timer {
             $($(#[$doc])+ $timer,)+

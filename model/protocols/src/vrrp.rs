@@ -344,7 +344,7 @@ impl Vrrp {
     }
 }
 
-/// One ADVERTISEMENT to all; the next is due an interval later.
+/// Sends an ADVERTISEMENT to all others; the next is due an interval later.
 fn advertise(p: &mut Local<'_, Vrrp>) {
     p.send_to_others(Message::Advertisement);
     p.arm(Timer::Advertisement);

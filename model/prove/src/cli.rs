@@ -119,7 +119,7 @@ fn run(tool: Tool, args: &ProveArgs) -> anyhow::Result<Exit> {
         }
     }
     bar.finish();
-    Ok(Exit::with(status(&all)).told(report(args, &*rules, &solver, &all)))
+    Ok(Exit::with(status(&all)).note_printed(report(args, &*rules, &solver, &all)))
 }
 
 fn report(

@@ -15,10 +15,10 @@ pub const STUTTERS: Answers = 1;
 
 /// The way in which a state was reached, in four bits, as far as that says what need not be looked
 /// at after it: see [`Space::expand_after`].
-pub type Last = u8;
+pub type Arrival = u8;
 
 /// The way of a state of which nothing is known.
-pub const NO_LAST: Last = 0;
+pub const NO_ARRIVAL: Arrival = 0;
 
 /// The error that something was met of which the space does not know what follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,8 @@ pub type Scratch = Box<dyn Any + Send + Sync>;
 ///
 /// It may learn while it is searched: [`expand`](Space::expand) then refuses a state until
 /// [`learn`](Space::learn) has been called with it. When the words of a state have been
-/// [outgrown](Space::outgrown) by what was learned, [`lay_out`](Space::lay_out) makes room, and
-/// [`recode`](Space::recode) tells how each state known by then looks from then on.
+/// [outgrown](Space::needs_relayout) by what was learned, [`lay_out`](Space::lay_out) makes room,
+/// and [`recode`](Space::recode) tells how each state known by then looks from then on.
 ///
 /// States go in and out as slices, one after the other, so that the search is compiled once
 /// and not for every space.
@@ -91,13 +91,13 @@ pub trait Space: Send + Sync {
     fn expand_after(
         &self,
         from: &[u64],
-        _last: Last,
+        _last: Arrival,
         scratch: &mut Scratch,
         next: &mut Vec<u64>,
-        lasts: &mut Vec<Last>,
+        lasts: &mut Vec<Arrival>,
     ) -> Result<(Answers, u64), Unlearned> {
         let answers = self.expand(from, scratch, next)?;
-        lasts.resize(next.len() / from.len(), NO_LAST);
+        lasts.resize(next.len() / from.len(), NO_ARRIVAL);
         Ok((answers, 0))
     }
 
@@ -105,7 +105,7 @@ pub trait Space: Send + Sync {
     fn learn(&mut self, from: &[u64]);
 
     /// Returns whether something was learned for which the words of a state have no room.
-    fn outgrown(&self) -> bool;
+    fn needs_relayout(&self) -> bool;
 
     /// Returns the number of bits that states need at least, all words but the last one being
     /// whole.
@@ -162,7 +162,12 @@ pub trait Space: Send + Sync {
     /// Is shown a few states of a breadth-first level, each in `width` words, now and then while
     /// the search goes deeper. Returns what there is to tell, such as what grows and keeps the
     /// search from ending. A space that looks at none has nothing to tell.
-    fn observe(&mut self, _level: usize, _states: &[u64], _width: usize) -> Option<&'static str> {
+    fn sample_level(
+        &mut self,
+        _level: usize,
+        _states: &[u64],
+        _width: usize,
+    ) -> Option<&'static str> {
         None
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<Exit> {
             .with_context(|| format!("writing {}; give --svg another file", file.display())),
         None => Ok(()),
     };
-    Ok(exit.saved(saved).told(print(tool, args, &worlds, &rows)))
+    Ok(exit.note_saved(saved).note_printed(print(tool, args, &worlds, &rows)))
 }
 
 /// Whether something is unknown because the search was interrupted.
@@ -251,5 +251,5 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
         }
         Ok::<(), anyhow::Error>(())
     };
-    Ok(exit.told(tell()))
+    Ok(exit.note_printed(tell()))
 }

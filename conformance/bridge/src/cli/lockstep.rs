@@ -1,6 +1,8 @@
 //! `lockstep`: every transition of a bounded world, in model and program.
 
-use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told, writable};
+use super::{
+    BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, describe_divergence, save, writable,
+};
 use crate::comparison::{Comparison, Description, Mappings};
 use crate::coverage::MetCount;
 use crate::lockstep::{Outcome, Summary, Unplayed};
@@ -127,7 +129,7 @@ impl LockstepArgs {
             true => text::print_json(&self.json(&description, &scenario, &outcome)),
             false => self.print(&description, &scenario, &outcome, saved.is_ok()),
         };
-        Ok(exit.saved(saved).told(told))
+        Ok(exit.note_saved(saved).note_printed(told))
     }
 }
 
@@ -183,7 +185,7 @@ impl LockstepArgs {
         }
         if let Some(divergence) = divergence {
             writeln!(out, "\n{ERROR}The program diverges.{ERROR:#}\n")?;
-            write!(out, "{}", told(divergence, self.verbose))?;
+            write!(out, "{}", describe_divergence(divergence, self.verbose))?;
             if let Some(file) = self.out.as_ref().filter(|_| is_saved) {
                 writeln!(out, "Saved: {}", file.display())?;
             }

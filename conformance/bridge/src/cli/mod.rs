@@ -162,7 +162,7 @@ pub fn main(
             suite::run(Known { name, mappings, registry }, further.processes, &args, flags)
         }
         Command::Validate(args) => validate::run(mappings, &args),
-        Command::List(args) => Ok(Exit::with(CONFORMS).told(print_list(mappings, &args))),
+        Command::List(args) => Ok(Exit::with(CONFORMS).note_printed(print_list(mappings, &args))),
         Command::Completions(args) => {
             Ok(Exit::with(CONFORMS).tell(&args.script(name, &command(name, registry))))
         }
@@ -241,7 +241,7 @@ pub fn replay(mapping: &dyn Comparison, flags: &ArgMatches) -> anyhow::Result<Ex
 }
 
 /// What people read of a difference: all of it, or what fits.
-fn told(divergence: &Divergence, all: bool) -> String {
+fn describe_divergence(divergence: &Divergence, all: bool) -> String {
     if all { divergence.full_report() } else { divergence.report() }
 }
 

@@ -1,6 +1,6 @@
 //! `replay`: the program, driven through a saved trace.
 
-use super::{CONFORMS, DIVERGES, ERROR, GOOD, told};
+use super::{CONFORMS, DIVERGES, ERROR, GOOD, describe_divergence};
 use crate::comparison::{Comparison, Mappings};
 use crate::replay::Replayed;
 use anyhow::{Context, anyhow};
@@ -59,7 +59,7 @@ impl ReplayArgs {
             true => text::print_json(&json(trace, &replayed)),
             false => self.print(trace, &replayed),
         };
-        Ok(exit.told(told))
+        Ok(exit.note_printed(told))
     }
 }
 
@@ -89,7 +89,7 @@ impl ReplayArgs {
         writeln!(out, "steps compared: {}{rounds}", replayed.steps)?;
         if let Some(divergence) = &replayed.divergence {
             writeln!(out, "\n{ERROR}The program diverges.{ERROR:#}\n")?;
-            write!(out, "{}", told(divergence, self.verbose))?;
+            write!(out, "{}", describe_divergence(divergence, self.verbose))?;
         } else {
             writeln!(out, "{GOOD}The program conforms to the trace.{GOOD:#}")?;
         }

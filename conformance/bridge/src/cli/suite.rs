@@ -5,7 +5,7 @@ mod cases;
 mod processes;
 
 use super::lockstep::scenario;
-use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told};
+use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, describe_divergence, save};
 use super::{Known, Processes};
 use crate::comparison::{Comparison, Description};
 use crate::suite::{Met, Ran, Suite, Summary};
@@ -192,7 +192,7 @@ impl SuiteArgs {
             true => text::print_json(&outcome.json()),
             false => outcome.print(self, saved.is_ok()),
         };
-        Ok(exit.saved(saved).told(told))
+        Ok(exit.note_saved(saved).note_printed(told))
     }
 
     /// Finds the suite of a mapping.
@@ -291,7 +291,7 @@ impl Outcome<'_> {
         if let (Some(divergence), Some(at)) = (&ran.divergence, ran.diverged) {
             let at = HumanCount(at as u64);
             writeln!(out, "\n{ERROR}The program diverges in execution {at} of {all}.{ERROR:#}\n")?;
-            write!(out, "{}", told(divergence, args.verbose))?;
+            write!(out, "{}", describe_divergence(divergence, args.verbose))?;
             if let Some(folder) = saved {
                 writeln!(out, "Saved: {}", folder.join(DIVERGENCE).display())?;
             }

@@ -1,10 +1,10 @@
 //! `validate`: the logs of nodes that ran, judged by the model.
 
-use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, USAGE, told};
+use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, USAGE, describe_divergence};
 use crate::comparison::{Comparison, Mappings};
 use crate::divergence::Divergence;
 use crate::error::Malformed;
-use crate::validate::{Judge, Log, Options, Outcome, Summary, Text, Watch, smaller};
+use crate::validate::{Judge, Log, Options, Outcome, Summary, Text, Watch, shrink};
 use anyhow::Context;
 use bellwether_tool::cli::{Exit, stopped, text};
 use clap::Args;
@@ -105,7 +105,7 @@ impl ValidateArgs {
         match (file == Path::new("-"), self.follow) {
             (true, true) => Log::growing_input(),
             (true, false) => Ok(Log::input()),
-            (false, true) => Log::growing(file),
+            (false, true) => Log::follow(file),
             (false, false) => Log::open(file),
         }
     }
@@ -139,7 +139,7 @@ impl ValidateArgs {
             })),
             false => self.print(&format!("{protocol}, {variant}"), &outcome, reduced.as_ref()),
         };
-        Ok(exit.saved(saved).told(told))
+        Ok(exit.note_saved(saved).note_printed(told))
     }
 
     /// Saves smaller logs, if that was asked and they are rejected.
@@ -153,7 +153,7 @@ impl ValidateArgs {
             Ok(Text::new(name, &text))
         };
         let texts = self.logs.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
-        let less = smaller(&texts, rejection, judge).context("the logs have changed meanwhile")?;
+        let less = shrink(&texts, rejection, judge).context("the logs have changed meanwhile")?;
         let lines = less.iter().map(|text| text.lines.len()).sum();
         for (text, number) in less.iter().zip(1..) {
             let file = folder.join(format!("{number}.ndjson"));
@@ -173,7 +173,7 @@ impl ValidateArgs {
         }
         if let Some(rejection) = rejection {
             writeln!(out, "\n{ERROR}The logs are rejected.{ERROR:#}\n")?;
-            write!(out, "{}", told(rejection, self.verbose))?;
+            write!(out, "{}", describe_divergence(rejection, self.verbose))?;
             if let (Some(Reduced { logs, lines }), Some(folder)) = (reduced, &self.reduce) {
                 let s = if *logs == 1 { "" } else { "s" };
                 let lines = HumanCount(*lines as u64);
@@ -275,7 +275,7 @@ fn follow(args: &ValidateArgs, logs: Vec<Log>, mapping: &dyn Comparison) -> anyh
     let outcome = mapping.follow(logs, args.options(), &mut teller)?;
     let exit = Exit::with(args.verdict(&outcome).1);
     teller.ends(&outcome);
-    Ok(exit.told(teller.told))
+    Ok(exit.note_printed(teller.told))
 }
 
 /// Tells what is found as soon as it is.
@@ -332,7 +332,7 @@ impl Teller<'_> {
 
 impl Watch for Teller<'_> {
     fn differs(&mut self, divergence: &Divergence) -> bool {
-        let report = told(divergence, self.args.verbose);
+        let report = describe_divergence(divergence, self.args.verbose);
         let words = format!("\n{ERROR}The logs are rejected.{ERROR:#}\n\n{report}");
         self.tell(&words, || {
             let report: Vec<_> = report.lines().collect();

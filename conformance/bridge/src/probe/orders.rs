@@ -61,7 +61,12 @@ impl<T: Sides> Probe<'_, '_, T> {
         let group = self.group;
         for &request in requests {
             let words = format!("{asked}, and then: {request:?}");
-            self.takes(words, node, SpecEvent::Asked(request))?;
+            let after = self.takes(words.clone(), node, SpecEvent::Asked(request))?;
+            // A report that the machine is fit ends no other reason to stay away.
+            if request == Request::StepDown(None) {
+                let fit = Request::Healthy(true);
+                self.takes(format!("{words}, {fit:?}"), &after, SpecEvent::Asked(fit))?;
+            }
         }
         for message in (group.mapping.messages)(group.size) {
             if (group.mapping.to_program)(message).is_none() {

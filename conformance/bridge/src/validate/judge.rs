@@ -28,6 +28,7 @@ use checks::Armed;
 use rustc_hash::FxHashMap;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use timers::Deadlines;
 
 /// Why a node cannot be judged for a while.
@@ -84,8 +85,8 @@ struct Told {
 pub(super) struct Judge<'a, T: Sides, V: Vocabulary<T>> {
     group: &'a Group<'a, T>,
     id: Id,
-    /// What the specification calls the members of its list.
-    pub(super) names: Names,
+    /// The names of the members in the specification.
+    pub(super) names: Arc<Names>,
     pub(super) view: NodeView<T::Spec>,
     /// Why it is not judged now.
     pub(super) doubt: Option<Doubt>,
@@ -137,7 +138,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         Judge {
             group,
             id,
-            names: Names::new(&start.members),
+            names: Arc::new(Names::new(&start.members)),
             view: NodeView::down(),
             doubt: None,
             numbers: Numbers::new(group.mapping),
@@ -168,7 +169,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
 
     /// The node is a member of another group from now on, with these names.
     pub(super) fn regroup(&mut self, group: &'a Group<'a, T>, id: Id, names: Names) {
-        (self.group, self.id, self.names) = (group, id, names);
+        (self.group, self.id, self.names) = (group, id, Arc::new(names));
         // The state may be any among other members.
         self.kept = Kept::new(None);
         self.kept.known = false;

@@ -46,7 +46,7 @@ impl Log {
     ///
     /// # Errors
     /// If it cannot be opened.
-    pub fn growing(file: &Path) -> io::Result<Log> {
+    pub fn follow(file: &Path) -> io::Result<Log> {
         let (name, file) = (file.display().to_string(), File::open(file)?);
         if file.metadata()?.is_file() {
             return Ok(Log::of(name, Growing { file, read: 0 }));

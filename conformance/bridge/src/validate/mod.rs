@@ -23,19 +23,19 @@
 //! service that is no node are believed as far as the specification's could have given them.
 
 mod answers;
+mod in_flight;
 mod judge;
 mod kept;
-mod letters;
 mod lines;
 mod names;
 mod numbers;
 mod recent;
 mod run;
-mod smaller;
+mod shrink;
 mod words;
 
 pub use lines::Log;
-pub use smaller::{Judge, Text, smaller};
+pub use shrink::{Judge, Text, shrink};
 
 use crate::divergence::Divergence;
 use crate::error::{Error, Malformed};

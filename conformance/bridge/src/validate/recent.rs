@@ -1,14 +1,15 @@
 //! The last steps of all nodes, from which the diagram of a rejection is drawn.
 
+use super::names::Names;
 use super::words::Vocabulary;
 use crate::mapping::{Mapping, Renaming, Sides, SpecMessage, SpecTimer};
-use bellwether_core::protocol::NodeId;
 use bellwether_engine::protocol::{Id, Protocol as Specification, Timers, variant_name};
 use bellwether_engine::trace::{
     DOWN, Event, FORMAT, Flight, Header, Lifeline, Noted, Sent, Step, Trace, plain,
 };
 use bellwether_engine::world::Scenario;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// The most steps that are kept.
 const MOST: usize = 16;
@@ -41,24 +42,23 @@ pub(super) enum What<T, L> {
 
 pub(super) struct Recent<T, L> {
     pub(super) id: Id,
+    /// The names of the members for the node, which messages do not have.
+    pub(super) names: Arc<Names>,
     pub(super) what: What<T, L>,
     pub(super) sent: Vec<(Id, L, u32)>,
     pub(super) after: Face,
 }
 
-/// What a process calls a node.
-pub(super) type NamesOf<'a> = &'a dyn Fn(Id, NodeId) -> NodeId;
-
 /// The last steps.
-pub(super) struct Recents<T: Sides, V: Vocabulary<T>> {
+pub(super) struct RecentSteps<T: Sides, V: Vocabulary<T>> {
     /// The face of each node before them.
     before: Vec<Face>,
     steps: VecDeque<Recent<SpecTimer<T>, V::Message>>,
 }
 
-impl<T: Sides, V: Vocabulary<T>> Recents<T, V> {
+impl<T: Sides, V: Vocabulary<T>> RecentSteps<T, V> {
     pub(super) fn new(nodes: usize) -> Self {
-        Recents { before: vec![Face::DOWN; nodes], steps: VecDeque::with_capacity(MOST) }
+        RecentSteps { before: vec![Face::DOWN; nodes], steps: VecDeque::with_capacity(MOST) }
     }
 
     pub(super) fn add(&mut self, step: Recent<SpecTimer<T>, V::Message>) {
@@ -70,8 +70,8 @@ impl<T: Sides, V: Vocabulary<T>> Recents<T, V> {
         self.steps.push_back(step);
     }
 
-    /// The last `count` steps as a trace, in which each process calls nodes by these names.
-    pub(super) fn trace(&self, mapping: &Mapping<T>, count: usize, names: NamesOf<'_>) -> Trace {
+    /// The last `count` steps as a trace.
+    pub(super) fn trace(&self, mapping: &Mapping<T>, count: usize) -> Trace {
         let mut before = self.before.clone();
         let skipped = self.steps.len().saturating_sub(count);
         for step in self.steps.iter().take(skipped) {
@@ -89,7 +89,7 @@ impl<T: Sides, V: Vocabulary<T>> Recents<T, V> {
             in_flight: Vec::new(),
         };
         let steps = self.steps.iter().skip(skipped).zip(1..);
-        let steps = steps.map(|(step, seq)| self.step(mapping, step, seq, names)).collect();
+        let steps = steps.map(|(step, seq)| self.step(mapping, step, seq)).collect();
         Trace { header, steps, noted: Noted::default() }
     }
 
@@ -98,10 +98,9 @@ impl<T: Sides, V: Vocabulary<T>> Recents<T, V> {
         mapping: &Mapping<T>,
         step: &Recent<SpecTimer<T>, V::Message>,
         seq: usize,
-        names: NamesOf<'_>,
     ) -> Step {
         let message = |message: V::Message, sent| -> SpecMessage<T> {
-            let node = |node| names(step.id, node);
+            let node = |node| step.names.name(node);
             let names = &mut Renaming { number: &mut |_, number| number, node: &node };
             V::message(mapping, message, sent, names)
         };

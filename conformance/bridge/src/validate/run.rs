@@ -1,11 +1,11 @@
 //! All logs of a run, read side by side: in turn, and each as far as it does not wait for another.
 
 use super::answers::{Answers, Wrong};
+use super::in_flight::{InFlight, Letter, MISSING, Origin};
 use super::judge::{Differs, Judge};
-use super::letters::{Letter, Letters, MISSING, Origin};
 use super::lines::Lines;
 use super::names::Names;
-use super::recent::{Face, Recent, Recents, What};
+use super::recent::{Face, Recent, RecentSteps, What};
 use super::words::{StepOf, Vocabulary};
 use super::{Options, Outcome, Summary, Watch, all_members, starts_again};
 use crate::divergence::{Difference, Divergence, LogLine};
@@ -19,6 +19,7 @@ use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::label as label_of;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -89,9 +90,9 @@ pub(super) struct Run<'a, T: Sides, V: Vocabulary<T>> {
     /// All nodes that are members where a log begins, ascending: the place of each.
     places: Vec<NodeId>,
     sources: Vec<Source<'a, T, V>>,
-    letters: Letters<V::Message>,
+    letters: InFlight<V::Message>,
     leaders: BTreeMap<u64, Leader>,
-    recents: Recents<T, V>,
+    recents: RecentSteps<T, V>,
     /// The message that arrives in this step: its sender, its number, and where it was sent.
     arrived: Option<(usize, u64, u64)>,
     malformed: Vec<Malformed>,
@@ -116,7 +117,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         options: Options,
     ) -> Self {
         let places = all_members(&begun);
-        let mut letters = Letters::new(places.len(), options);
+        let mut letters = InFlight::new(places.len(), options);
         let mut sources = Vec::with_capacity(begun.len());
         let mut summary = Summary { members: places.len(), ..Summary::default() };
         for (lines, start) in begun {
@@ -152,7 +153,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         Run {
             mapping,
             groups,
-            recents: Recents::new(places.len()),
+            recents: RecentSteps::new(places.len()),
             places,
             sources,
             letters,
@@ -399,9 +400,9 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         self.letters.start(source.at, start.incarnation);
         self.summary.incarnations += 1;
         source.start = start;
-        let id = Id::at(source.at);
+        let (id, names) = (Id::at(source.at), Arc::clone(&source.judge.names));
         let sent = Vec::new();
-        self.recents.add(Recent { id, what: What::Crash, sent, after: Face::DOWN });
+        self.recents.add(Recent { id, names, what: What::Crash, sent, after: Face::DOWN });
         if is_in_another && had_state {
             self.count(REGROUPED, 1);
         }
@@ -679,8 +680,8 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         let sent = sent
             .filter_map(|((to, message), serial)| Some((Id::at(to?), message, serial)))
             .collect();
-        let id = Id::at(source.at);
-        self.recents.add(Recent { id, what, sent, after });
+        let (id, names) = (Id::at(source.at), Arc::clone(&source.judge.names));
+        self.recents.add(Recent { id, names, what, sent, after });
     }
 
     /// The line that was read last in a log is rejected.
@@ -695,10 +696,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         let Differs { found, before, would, guards } = differs;
         let before = before + &judge.names.words();
         let line = LogLine { log: lines.name().to_owned(), line: lines.line() };
-        let last = self.recents.trace(self.mapping, STEPS, &|id, node| {
-            let source = self.sources.iter().find(|source| source.at == id.index());
-            source.map_or(node, |source| source.judge.names.name(node))
-        });
+        let last = self.recents.trace(self.mapping, STEPS);
         Box::new(Divergence {
             happened,
             before: before.trim_start_matches("; ").to_owned(),

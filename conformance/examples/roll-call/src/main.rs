@@ -5,10 +5,10 @@ mod program;
 mod spec;
 
 use bellwether_bridge::cli as bridge;
-use bellwether_engine::machine::{Entry, Registry};
+use bellwether_engine::machine::{ProtocolEntry, Registry};
 use bellwether_tool::cli::{self, More, Tool};
 
-static REGISTRY: Registry = Registry(&[&Entry::<spec::RollCall>::NEW]);
+static REGISTRY: Registry = Registry(&[&ProtocolEntry::<spec::RollCall>::NEW]);
 
 /// From the bridge: `lockstep` and `replay`.
 static MORE: [More; 2] = [

@@ -14,8 +14,8 @@ use crate::protocol::{Core, Input, Membership as _, NodeId, Request, Role, Statu
 pub enum Command {
     /// Hands the leadership over to this node, or to one that follows.
     HandOver(Option<NodeId>),
-    /// Hands the leadership over if the member leads, which does not stand for election for this
-    /// long.
+    /// Hands the leadership over if the member leads, and keeps the member from standing for
+    /// election for this long.
     StepDown(Duration),
     /// Keeps the member from standing for election for this long, but lets it go on leading if it
     /// does.

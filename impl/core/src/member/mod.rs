@@ -73,8 +73,8 @@ pub struct Setup {
     pub bound: Duration,
     /// Whether the program prepares itself before it learns that the node leads.
     pub prepares: bool,
-    /// Whether its rounds, if it leads, begin at [moments](Core::beat) that all members with this
-    /// setting have in common in a process.
+    /// True if the rounds of the leader begin at [moments](Core::round_slack) that all members with
+    /// this setting have in common in a process.
     pub aligned: bool,
     /// The settings of the failure detector by which members watch each other, if the protocol has
     /// one.
@@ -86,7 +86,7 @@ impl Setup {
     /// a storage and detectors, and for a program that does not prepare itself.
     #[must_use]
     pub fn of<C: Core>(config: &C::Config, members: usize) -> Self {
-        let silence = C::silence(config);
+        let silence = C::max_leader_silence(config);
         Self {
             silence,
             lifetime: C::message_lifetime(config),
@@ -122,7 +122,8 @@ pub struct Member<C: Core> {
     pause_detector: PauseDetector,
     /// Whether the program says that the machine is fit to lead.
     healthy: bool,
-    /// It leads, and is not to stand for election before that once it does not.
+    /// The time before which a member that leads is not to stand for election once it leads no
+    /// longer.
     frozen_until: Option<Time>,
     /// None for protocols that detect failures by themselves.
     watch: Option<PeerWatcher>,
@@ -291,7 +292,7 @@ impl<C: Core> Member<C> {
     /// is due at another moment comes earlier with each beat, until it is due shortly before one.
     fn align(&self, deadline: Time) -> Time {
         let config = self.node.config();
-        let Some((timer, slack)) = C::beat(config).filter(|_| self.aligned) else {
+        let Some((timer, slack)) = C::round_slack(config).filter(|_| self.aligned) else {
             return deadline;
         };
         let (round, period) = (Deadline::Timer(timer), C::period(config, timer) + slack);

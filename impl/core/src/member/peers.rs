@@ -140,7 +140,7 @@ impl<C: Core> Member<C> {
     /// Lets a timer expire that only waits for nodes that are gone, and whatever waits for them
     /// after that, so often at most. All that they have sent has arrived.
     pub(super) fn abandon_waits(&mut self, now: Time, most: usize) {
-        let waits = self.node.waits_for().filter(|_| most > 0);
+        let waits = self.node.skippable_wait().filter(|_| most > 0);
         let vain = waits.filter(|(_, nodes)| nodes.iter().all(|node| self.gone.contains(node)));
         let Some((timer, nodes)) = vain else { return };
         self.actions.push(Action::Log(LogLine::WaitAbandoned(nodes.len())));
@@ -153,7 +153,7 @@ impl<C: Core> Member<C> {
     /// waits for some.
     #[must_use]
     pub fn tracks_gone_nodes(&self) -> bool {
-        self.watch.is_some() || self.node.waits_for().is_some()
+        self.watch.is_some() || self.node.skippable_wait().is_some()
     }
 }
 

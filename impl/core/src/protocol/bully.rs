@@ -251,11 +251,11 @@ impl Core for Bully {
     }
 
     /// A claim may be as old as a heartbeat when the leader falls silent.
-    fn silence(config: &Config) -> Duration {
+    fn max_leader_silence(config: &Config) -> Duration {
         config.timing.watch.saturating_sub(config.timing.heartbeat)
     }
 
-    fn election_takes(config: &Config) -> Duration {
+    fn typical_election(config: &Config) -> Duration {
         config.timing.watch + config.timing.election + config.timing.coordinator
     }
 
@@ -300,7 +300,7 @@ impl Core for Bully {
         }
     }
 
-    fn waits_for(&self, config: &Config) -> Option<(Timer, Vec<NodeId>)> {
+    fn skippable_wait(&self, config: &Config) -> Option<(Timer, Vec<NodeId>)> {
         let higher = || config.members.above(config.id).to_vec();
         match self.state {
             State::Follower { leader } => Some((Timer::Watch, vec![leader])),

@@ -592,8 +592,8 @@ impl<K: Kind> Core for Commit<K> {
         config.timing.answers
     }
 
-    fn silence(config: &Config) -> Duration {
-        Bully::silence(&config.election)
+    fn max_leader_silence(config: &Config) -> Duration {
+        Bully::max_leader_silence(&config.election)
     }
 
     fn may_become(from: Role, to: Role) -> bool {
@@ -642,8 +642,8 @@ impl<K: Kind> Core for Commit<K> {
         self.wait(cx);
     }
 
-    fn waits_for(&self, config: &Config) -> Option<(Timer, Vec<NodeId>)> {
-        let (timer, nodes) = self.election.waits_for(&config.election)?;
+    fn skippable_wait(&self, config: &Config) -> Option<(Timer, Vec<NodeId>)> {
+        let (timer, nodes) = self.election.skippable_wait(&config.election)?;
         Some((Timer::Election(timer), nodes))
     }
 

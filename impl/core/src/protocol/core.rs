@@ -119,21 +119,21 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 
     /// Returns the longest time for which a leader may do nothing at all: after that the others may
     /// have started an election, or may have elected another.
-    fn silence(config: &Self::Config) -> Duration {
+    fn max_leader_silence(config: &Self::Config) -> Duration {
         Self::message_lifetime(config)
     }
 
     /// Returns the time that an election takes, from the last that was heard of a leader until all
     /// nodes know the next, if enough nodes can communicate and the first attempt succeeds. It is
     /// no bound. A node that knows no leader for several times as long needs attention.
-    fn election_takes(config: &Self::Config) -> Duration {
-        Self::silence(config) + Self::message_lifetime(config) * 3
+    fn typical_election(config: &Self::Config) -> Duration {
+        Self::max_leader_silence(config) + Self::message_lifetime(config) * 3
     }
 
     /// Returns the timer of a leader's next round, and how much later than it is due that round may
     /// begin, besides what delays it otherwise: so those of many nodes in one process can begin
     /// together. `None` if there is no such timer.
-    fn beat(config: &Self::Config) -> Option<(Self::Timer, Duration)> {
+    fn round_slack(config: &Self::Config) -> Option<(Self::Timer, Duration)> {
         let _ = config;
         None
     }
@@ -194,7 +194,7 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// these nodes. Once all of them are known to be gone, and what they have sent has arrived, it
     /// may expire at once: only a restart could still bring a message. None if there is no such
     /// timer, or no such node.
-    fn waits_for(&self, config: &Self::Config) -> Option<(Self::Timer, Vec<NodeId>)> {
+    fn skippable_wait(&self, config: &Self::Config) -> Option<(Self::Timer, Vec<NodeId>)> {
         let _ = config;
         None
     }

@@ -545,11 +545,11 @@ impl Core for GarciaMolina {
     }
 
     /// The last check may be as old as the time between two.
-    fn silence(config: &Config) -> Duration {
+    fn max_leader_silence(config: &Config) -> Duration {
         config.timing.silence.saturating_sub(config.timing.check)
     }
 
-    fn election_takes(config: &Config) -> Duration {
+    fn typical_election(config: &Config) -> Duration {
         config.timing.silence + config.timing.call + config.timing.election
     }
 

@@ -489,11 +489,11 @@ impl Core for Invitation {
     }
 
     /// A member asks then.
-    fn silence(config: &Config) -> Duration {
+    fn max_leader_silence(config: &Config) -> Duration {
         config.timing.silence
     }
 
-    fn election_takes(config: &Config) -> Duration {
+    fn typical_election(config: &Config) -> Duration {
         let timing = &config.timing;
         timing.silence + timing.check + timing.delay + timing.answer + timing.accept
     }

@@ -301,7 +301,7 @@ impl Core for Lease {
     }
 
     /// What the store has granted ends, and a client asks again.
-    fn election_takes(config: &Config) -> Duration {
+    fn typical_election(config: &Config) -> Duration {
         config.durations().keep + config.durations().retry
     }
 

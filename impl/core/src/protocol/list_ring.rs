@@ -174,11 +174,11 @@ impl Core for ListRing {
     }
 
     /// A claim may be as old as a heartbeat when the leader falls silent.
-    fn silence(config: &Config) -> Duration {
+    fn max_leader_silence(config: &Config) -> Duration {
         config.timing.watch.saturating_sub(config.timing.heartbeat)
     }
 
-    fn election_takes(config: &Config) -> Duration {
+    fn typical_election(config: &Config) -> Duration {
         config.timing.watch + config.timing.lap
     }
 

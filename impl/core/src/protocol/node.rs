@@ -143,7 +143,7 @@ impl<C: Core> Node<C> {
     /// when it was armed; nothing happens if it is not armed, or due by then.
     ///
     /// Tests let timers expire so in an order that the configured durations forbid. A program does
-    /// it with a timer that [waits](Node::waits_for) for nodes that are gone.
+    /// it with a timer that [waits](Node::skippable_wait) for nodes that are gone.
     pub fn bring_forward(&mut self, timer: C::Timer, deadline: Time) {
         self.shell.timers.bring_forward(timer, deadline);
     }
@@ -220,10 +220,10 @@ impl<C: Core> Node<C> {
     }
 
     /// Returns the timer that runs only because one of these nodes may still send a message, and
-    /// these nodes; see [`Core::waits_for`].
+    /// these nodes; see [`Core::skippable_wait`].
     #[must_use]
-    pub fn waits_for(&self) -> Option<(C::Timer, Vec<NodeId>)> {
-        let waits = self.core.as_ref()?.waits_for(&self.config)?;
+    pub fn skippable_wait(&self) -> Option<(C::Timer, Vec<NodeId>)> {
+        let waits = self.core.as_ref()?.skippable_wait(&self.config)?;
         let armed = self.shell.timers.deadline(waits.0).is_some();
         Some(waits).filter(|(_, nodes)| armed && !nodes.is_empty())
     }

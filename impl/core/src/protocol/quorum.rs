@@ -357,7 +357,7 @@ impl Core for Quorum {
     type Message = Message;
     type Timer = Timer;
 
-    fn beat(config: &Config) -> Option<(Timer, Duration)> {
+    fn round_slack(config: &Config) -> Option<(Timer, Duration)> {
         let Timing { round, lease, .. } = config.timing;
         // One lost round may end no lease, be it as late as it may.
         let spare = lease.saturating_sub(round * 2);
@@ -434,13 +434,13 @@ impl Core for Quorum {
     }
 
     /// Its lease is over by then.
-    fn silence(config: &Config) -> Duration {
+    fn max_leader_silence(config: &Config) -> Duration {
         config.timing.lease
     }
 
     /// Promises end, the lowest node that may have to stand for election does so, and a higher one
     /// outranks it.
-    fn election_takes(config: &Config) -> Duration {
+    fn typical_election(config: &Config) -> Duration {
         let timing = &config.timing;
         // At most 255 members.
         let candidates = config.members.candidates().count() as u32;
@@ -560,7 +560,7 @@ impl Core for Quorum {
     /// Never for a promise to end: a leader that seems to be gone may have its lease still. And no
     /// node canvasses earlier than it would: the promises of others may last, and a node that is
     /// refused waits for longer than it has saved.
-    fn waits_for(&self, config: &Config) -> Option<(Timer, Vec<NodeId>)> {
+    fn skippable_wait(&self, config: &Config) -> Option<(Timer, Vec<NodeId>)> {
         match &self.state {
             State::Canvassing(supports) if self.is_majority(supports) => {
                 let silent = self.before(config).filter(|id| !supports.contains(id));

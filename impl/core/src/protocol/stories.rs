@@ -216,7 +216,7 @@ impl<C: Scripted> Nodes<C> {
             }
             "successor" => list(node.successor()),
             "waits_for" => {
-                let waits = node.waits_for();
+                let waits = node.skippable_wait();
                 list(waits.map(|(timer, nodes)| format!("{timer:?} of {}", list(nodes))))
             }
             "waits_to_vote" => match node.core().and_then(|core| core.waits_to_vote(id)) {

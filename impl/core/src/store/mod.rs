@@ -11,13 +11,13 @@
 //!
 //! - *acquire* is one step in the store. The store grants the lease if the lease is free, has
 //!   expired, or belongs to the [holder](Holder) that asks, and to a claim that names the version
-//!   of a [doubted](Record::doubt) record. Each grant has a higher token than every grant before, also
-//!   after a release, and a higher token than the asker [has seen](Claim::seen). A store whose
-//!   newest token is lower than that grants the lease only to a client that [waits](Claim::waits)
-//!   before it leads;
+//!   of a [doubted](LeaseRecord::doubt) record. Each grant has a higher token than every grant
+//!   before, also after a release, and a higher token than the asker [has seen](Claim::seen). A
+//!   store whose newest token is lower than that grants the lease only to a client that
+//!   [waits](Claim::waits) before it leads;
 //! - *renew* and *release* change the record only if the record has this holder, with this start of
 //!   its process, and this token;
-//! - a grant lasts for [`Settings::keep`] from the moment at which the store wrote it, by the
+//! - a grant lasts for [`LeaseSettings::ttl`] from the moment at which the store wrote it, by the
 //!   store's clock where the store has one;
 //! - an answer that was lost is no answer: the client asks again, and the record decides then.
 
@@ -123,7 +123,7 @@ impl FromStr for Holder {
 
 /// The record of a lease, as a store has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct LeaseRecord {
     /// The holder; `None` if the lease is free, or has expired.
     pub holder: Option<Holder>,
     /// The token of the newest grant; 0 if the store knows none, as before the first grant, or
@@ -146,7 +146,7 @@ pub enum Answer {
     /// The lease is the asker's, with this token.
     Granted(Token),
     /// The lease is not the asker's. The record is as the store has it after the question.
-    Refused(Record),
+    Refused(LeaseRecord),
 }
 
 /// A claim to the lease.
@@ -161,19 +161,19 @@ pub struct Claim<'a> {
     /// [`Claim::seen`] refuses the claim: the store may have forgotten a lease that another client
     /// still holds. A store without a record has the newest token 0.
     pub waits: bool,
-    /// The version of a [doubted](Record::doubt) record that the asker has watched for longer than
-    /// a lease lasts: the store grants the lease as if a record of exactly this version had
+    /// The version of a [doubted](LeaseRecord::doubt) record that the asker has watched for longer
+    /// than a lease lasts: the store grants the lease as if a record of exactly this version had
     /// expired.
     pub overdue: Option<&'a str>,
 }
 
 /// The settings of an adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct LeaseSettings {
     /// The name of the lease. At most 64 bytes; letters, digits, `-`, `_`, `.` and `/`.
     pub name: String,
     /// The time for which the store keeps a grant.
-    pub keep: Duration,
+    pub ttl: Duration,
     /// The longest time that one question to the store may take.
     pub limit: Duration,
 }
@@ -216,7 +216,7 @@ pub trait LeaseStore: Send {
     fn release<'a>(&'a mut self, holder: &'a Holder, token: Token) -> Asking<'a, ()>;
 
     /// Reads the record, and changes nothing.
-    fn read(&mut self) -> Asking<'_, Record>;
+    fn read(&mut self) -> Asking<'_, LeaseRecord>;
 
     /// Makes what the store needs, such as a table; if that is there, nothing happens.
     fn init(&mut self) -> Asking<'_, ()>;
@@ -239,8 +239,8 @@ pub trait LeaseStore: Send {
 
 /// A way to a store, which connects as often as it takes.
 pub trait Connect: fmt::Debug + Send + Sync {
-    /// Connects. The caller keeps [`Settings::limit`].
-    fn connect<'a>(&'a self, settings: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>>;
+    /// Connects. The caller keeps [`LeaseSettings::limit`].
+    fn connect<'a>(&'a self, settings: &'a LeaseSettings) -> Asking<'a, Box<dyn LeaseStore>>;
 
     /// Checks that this process has what it needs besides the files that it was given, such as
     /// other files. The store is not asked.
@@ -253,7 +253,7 @@ pub trait Connect: fmt::Debug + Send + Sync {
     }
 
     /// Returns what [`LeaseStore::init`] does, as text for a person: statements of SQL, or the key.
-    fn setup(&self, settings: &Settings) -> String;
+    fn setup(&self, settings: &LeaseSettings) -> String;
 
     /// Returns a sentence for the log at the start, if two nodes may hold the lease at the same
     /// time with this store although every rule is kept.

@@ -12,8 +12,8 @@
 //!   lasted for its whole duration. The store may forget after the client has read the record. So
 //!   each claim carries that token, and the store grants a lease that it may have forgotten only to
 //!   a client that says that it waits.
-//! - A record that the store would never end ([`Record::doubt`]) is watched as well. A record that
-//!   stays the same for longer than a grant lasts has no holder that renews it, and the client
+//! - A record that the store would never end ([`LeaseRecord::doubt`]) is watched as well. A record
+//!   that stays the same for longer than a grant lasts has no holder that renews it, and the client
 //!   claims the lease as if that record had expired.
 //! - A holder renews its lease every `renew`, and heeds the answer to its latest renewal only. If
 //!   each answer comes after the next renewal was sent, none counts: the lease ends although the
@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use humantime::format_duration;
 
-use super::{Answer, Claim, Holder, Record, STORE};
+use super::{Answer, Claim, Holder, LeaseRecord, STORE};
 use crate::protocol::lease::{Message, Token};
 use crate::protocol::{Members, NodeId, Time};
 
@@ -318,7 +318,7 @@ impl Session {
         Some(match answer? {
             Answer::Granted(token) => {
                 let (holder, left) = (Some(self.own.clone()), Some(self.keep));
-                self.learn(now, Record { holder, token, left, doubt: None });
+                self.learn(now, LeaseRecord { holder, token, left, doubt: None });
                 if self.tries(now) {
                     Message::Refused(request, None)
                 } else {
@@ -332,7 +332,7 @@ impl Session {
 
     /// Takes note of the record, which was read without a message of the core. Returns the message
     /// that the lease can be claimed, if so: a client that waits to ask again asks at once.
-    pub fn learned(&mut self, now: Time, record: Record) -> Option<Message> {
+    pub fn learned(&mut self, now: Time, record: LeaseRecord) -> Option<Message> {
         let is_own_trial = self.trial.is_some() && !self.is_other(record.holder.as_ref());
         let is_free = record.holder.is_none() || is_own_trial;
         self.learn(now, record);
@@ -394,8 +394,8 @@ impl Session {
     }
 
     /// Takes note of the record. Returns the id of its holder.
-    fn learn(&mut self, now: Time, record: Record) -> Option<NodeId> {
-        let Record { holder, token, left, doubt } = record;
+    fn learn(&mut self, now: Time, record: LeaseRecord) -> Option<NodeId> {
+        let LeaseRecord { holder, token, left, doubt } = record;
         let is_empty = token == Token::default() && holder.is_none();
         let fell = token < self.seen && self.lost.is_none_or(|before| token < before);
         self.regressions += u64::from(fell);
@@ -512,10 +512,10 @@ mod tests {
     }
 
     /// The lease of this member with this token; with 0, the lease is free.
-    fn record(number: u16, token: u64) -> Record {
+    fn record(number: u16, token: u64) -> LeaseRecord {
         let holder = NodeId::new(number).map(|id| Holder::member(id, 7));
         let left = holder.as_ref().map(|_| KEEP);
-        Record { holder, token: Token::new(token), left, doubt: None }
+        LeaseRecord { holder, token: Token::new(token), left, doubt: None }
     }
 
     /// Member 1 of three, with a connection since the first moment.
@@ -638,7 +638,7 @@ mod tests {
 
     #[test]
     fn a_doubted_record_that_stays_the_same_can_be_taken() {
-        let doubted = |version: &str| Record { doubt: Some(version.into()), ..record(2, 4) };
+        let doubted = |version: &str| LeaseRecord { doubt: Some(version.into()), ..record(2, 4) };
         let mut session = session(true);
         for (second, version) in [(0, "a"), (10, "b"), (20, "b")] {
             assert_eq!(session.learned(at(second * 1_000), doubted(version)), None);
@@ -656,7 +656,7 @@ mod tests {
     #[test]
     fn a_holder_that_is_a_twin_or_a_stranger_is_a_problem() {
         let mut session = session(false);
-        let held = |name: &str| Record { holder: Holder::new(name, 8).ok(), ..record(2, 4) };
+        let held = |name: &str| LeaseRecord { holder: Holder::new(name, 8).ok(), ..record(2, 4) };
         session.learned(at(0), held("1"));
         assert_eq!(session.problem(at(14_999)), None, "it may be the process before a restart");
         assert_eq!(acquire(&mut session, 15, 1), CLAIMS);

@@ -336,7 +336,7 @@ fn no_wait_is_in_vain_for_ever<C: Tested>() {
             now += later;
             effects(&mut node, Time::from_nanos(now), input);
             let mut expired = 0;
-            while let Some((timer, waits)) = node.waits_for() {
+            while let Some((timer, waits)) = node.skippable_wait() {
                 prop_assert!(armed(&node).contains(&timer), "{timer:?} is not armed");
                 let other = |to: &NodeId| *to != id(number) && node.config().hears(*to);
                 prop_assert!(!waits.is_empty() && waits.iter().all(other), "{waits:?}");

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use bellwether_cli::brief;
 use bellwether_cli::exit::{Exit, tell_when_stopped};
-use bellwether_cli::failure::{asks_for_json, ends, refused};
+use bellwether_cli::failure::{asks_for_json, ends, refuse};
 use bellwether_cli::shell::{self, ManArgs};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -48,7 +48,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let matches = match brief(shell::named(Cli::command())).try_get_matches() {
         Ok(matches) => matches,
-        Err(error) => return refused(&error, None, asks_for_json()),
+        Err(error) => return refuse(&error, None, asks_for_json()),
     };
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     tell_when_stopped();

@@ -48,7 +48,7 @@ impl<const PLACE: usize> Subject for Lease<PLACE> {
         Some(message)
     }
 
-    fn says(message: &Message) -> Says {
+    fn observe(message: &Message) -> Says {
         match message {
             Message::Write(token) => Says::Leads(token.get()),
             _ => Says::Other,

@@ -83,7 +83,7 @@ pub trait Subject: Send + Sync + 'static {
     }
 
     /// Returns what a message says to an observer: of grants and epochs, nothing.
-    fn says(_: &<Self::Core as Core>::Message) -> Says {
+    fn observe(_: &<Self::Core as Core>::Message) -> Says {
         Says::Other
     }
 

@@ -92,7 +92,7 @@ impl<const PLACE: usize> Subject for Quorum<PLACE> {
         }
     }
 
-    fn says(message: &Message) -> Says {
+    fn observe(message: &Message) -> Says {
         match message {
             Message::Grant(epoch, _) | Message::Entrust(epoch) => Says::Grants(epoch.number()),
             Message::Yield(epoch, Some(next)) => Says::Gives(epoch.next().number(), *next),

@@ -204,7 +204,7 @@ impl<S: Subject> World<S> {
         } else {
             self.send_to_node(node, to, message);
         }
-        let says = S::says(message);
+        let says = S::observe(message);
         let led = matches!(says, Says::Leads(epoch) if self.hosts[node].led.led(epoch));
         self.look(Fact::Sent { from: node, to, says, led });
         let Some(step) = &mut self.hosts[node].step else { return };

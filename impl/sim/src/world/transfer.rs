@@ -138,7 +138,7 @@ impl<S: Subject> World<S> {
             Ok(_) => {
                 transfer.yielded = true;
                 let Some(member) = &self.hosts[node].member else { return };
-                let longest = S::Core::election_takes(member.node().config());
+                let longest = S::Core::typical_election(member.node().config());
                 self.push(self.now + longest, Happening::Answers { node, ticket });
                 self.heard(node);
             }

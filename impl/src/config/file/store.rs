@@ -9,7 +9,7 @@ use super::{Overrides, Sections, Source, Unlisted};
 use crate::config::{Error, LeaseSection, StoreAccess};
 use crate::protocol::Core;
 use crate::protocol::lease::Lease;
-use crate::store::{Connect, STORE, Settings};
+use crate::store::{Connect, LeaseSettings, STORE};
 
 /// A store that is no node, and the leases that the nodes of a configuration ask it for.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct LeaseStores {
     /// The way to it.
     pub connect: Arc<dyn Connect>,
     /// What it is told: once for each election.
-    pub leases: Vec<Settings>,
+    pub leases: Vec<LeaseSettings>,
 }
 
 impl Unlisted {
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!((store.address.as_str(), store.leases.len()), ("sqlite:/orders.db", 1));
         let lease::Durations { hold, .. } = lease::Durations::DEFAULT;
         let keep = Duration::from_secs(20);
-        let settings = Settings { name: "orders".to_owned(), keep, limit: hold / 4 };
+        let settings = LeaseSettings { name: "orders".to_owned(), ttl: keep, limit: hold / 4 };
         assert_eq!(store.leases, [settings]);
         let own = source(&format!("{without}{lease}store_key_file = \"{{node}}\"\n"), &[]);
         assert!(matches!(own.lease_store(), Err(Error::NoNode)));

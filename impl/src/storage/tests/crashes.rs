@@ -226,7 +226,7 @@ impl<C: Crashes> Group<C> {
 
     /// How long an election takes, if all is well.
     fn takes() -> Duration {
-        let longest = (1..=NODES).map(|number| C::election_takes(&C::config(number))).max();
+        let longest = (1..=NODES).map(|number| C::typical_election(&C::config(number))).max();
         longest.unwrap_or_default() + Duration::from_secs(1)
     }
 

@@ -260,9 +260,9 @@ fn shown(pair: &Pair) -> Value {
     shown
 }
 
-fn settings() -> Settings {
+fn settings() -> LeaseSettings {
     let (keep, limit) = (Duration::from_millis(9_001), Duration::from_secs(10));
-    Settings { name: "orders".to_owned(), keep, limit }
+    LeaseSettings { name: "orders".to_owned(), ttl: keep, limit }
 }
 
 fn way(address: &str) -> Etcd {
@@ -545,7 +545,7 @@ async fn what_others_do_is_told_and_what_is_known_is_not() {
 async fn what_happens_before_the_watch_is_told() {
     let (fake, mut one) = ready().await;
     let mut two = connect(&fake).await;
-    assert_eq!(two.read().await, Ok(Record::default()));
+    assert_eq!(two.read().await, Ok(LeaseRecord::default()));
     assert_eq!(acquire(&mut one, &holder(1)).await, granted(1));
     assert_eq!(told(&mut two).await, Ok(()));
     // One that knows nothing is told at once.

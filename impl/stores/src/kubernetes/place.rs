@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bellwether_core::store::{Settings, StoreResult};
+use bellwether_core::store::{LeaseSettings, StoreResult};
 use tokio::time::Instant;
 use zeroize::Zeroizing;
 
@@ -111,7 +111,7 @@ impl Place {
     /// Finds the object of a lease. `variable` returns a variable of the environment.
     pub(super) fn target(
         &self,
-        settings: &Settings,
+        settings: &LeaseSettings,
         variable: impl Fn(&str) -> Option<String>,
     ) -> StoreResult<Target> {
         let in_pod = |file: &str| PathBuf::from(ACCOUNT).join(file);
@@ -148,7 +148,7 @@ impl Place {
 
     /// The name of the object: that of the lease, unless the address has one. Each group has an
     /// object of its own.
-    fn name(&self, settings: &Settings) -> String {
+    fn name(&self, settings: &LeaseSettings) -> String {
         match (&self.object, settings.name.split_once('/')) {
             (Some((_, name)), Some((_, group))) => format!("{name}.{}", group.replace('/', ".")),
             (Some((_, name)), None) => name.clone(),
@@ -157,7 +157,7 @@ impl Place {
     }
 
     /// The object of a lease for a person who reads: with what is not known here in capitals.
-    pub(super) fn shown(&self, settings: &Settings) -> (String, String) {
+    pub(super) fn shown(&self, settings: &LeaseSettings) -> (String, String) {
         let namespace =
             self.object.as_ref().map_or("NAMESPACE", |(namespace, _)| namespace.as_str());
         (namespace.to_owned(), self.name(settings))

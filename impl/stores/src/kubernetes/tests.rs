@@ -49,8 +49,8 @@ impl Api {
     }
 }
 
-fn settings() -> Settings {
-    Settings { name: "orders".to_owned(), keep: KEEP, limit: KEEP }
+fn settings() -> LeaseSettings {
+    LeaseSettings { name: "orders".to_owned(), ttl: KEEP, limit: KEEP }
 }
 
 fn way(api: &Api) -> Kubernetes {
@@ -127,10 +127,10 @@ async fn a_lease_that_has_not_changed_for_its_time_can_be_taken() {
     assert_eq!(acquire(&mut two, 2).await, Err(1));
     let token = Token::new(1);
     let (holder, left) = (Some(holder(1)), Some(TICK));
-    let record = store::Record { holder, token, left, doubt: None };
+    let record = store::LeaseRecord { holder, token, left, doubt: None };
     assert_eq!(two.read().await, Ok(record));
     advance(TICK).await;
-    let record = store::Record { token, ..store::Record::default() };
+    let record = store::LeaseRecord { token, ..store::LeaseRecord::default() };
     assert_eq!(two.read().await, Ok(record));
     assert_eq!(acquire(&mut two, 2).await, Ok(2));
     assert_eq!(renew(&mut one, 1, 1).await, Err(2));
@@ -495,7 +495,7 @@ async fn an_event_that_makes_no_sense_is_the_end_of_the_connection() {
 /// The place that an address names, for a lease of this name.
 fn target(address: &str, files: &Files, lease: &str) -> StoreResult<Target> {
     let way = Kubernetes::parse(address, files).expect(address);
-    let settings = Settings { name: lease.to_owned(), ..settings() };
+    let settings = LeaseSettings { name: lease.to_owned(), ..settings() };
     way.place.target(&settings, in_pod)
 }
 

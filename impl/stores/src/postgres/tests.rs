@@ -8,8 +8,8 @@ use crate::testing::{acquire, away, holder, hushes, listener, told, unfit};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-fn settings() -> Settings {
-    Settings { name: "orders/a".to_owned(), keep: Duration::from_secs(10), limit: LIMIT }
+fn settings() -> LeaseSettings {
+    LeaseSettings { name: "orders/a".to_owned(), ttl: Duration::from_secs(10), limit: LIMIT }
 }
 
 fn parse(address: &str) -> Result<Postgres, String> {

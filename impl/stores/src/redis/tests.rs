@@ -16,8 +16,8 @@ use crate::tls::SPEAKS_TLS;
 /// No test takes longer.
 const LONG: Duration = Duration::from_secs(20);
 
-fn settings() -> Settings {
-    Settings { name: "orders/a".to_owned(), keep: Duration::from_secs(10), limit: LONG }
+fn settings() -> LeaseSettings {
+    LeaseSettings { name: "orders/a".to_owned(), ttl: Duration::from_secs(10), limit: LONG }
 }
 
 fn parse(address: &str) -> Result<Redis, String> {
@@ -79,7 +79,7 @@ fn both_keys_are_of_one_slot_and_the_document_shows_what_the_program_does() {
 
 #[test]
 fn a_reply_is_a_record() {
-    let free = |token| Ok(Record { token: Token::new(token), ..Record::default() });
+    let free = |token| Ok(LeaseRecord { token: Token::new(token), ..LeaseRecord::default() });
     assert_eq!(record(None, -2, None), free(0));
     assert_eq!(record(None, -2, Some("17")), free(17));
     let value = "3#00000000000000ab 17 10000";
@@ -135,14 +135,14 @@ fn what_a_new_connection_does_not_help_has_a_remedy() {
 
 #[tokio::test]
 async fn what_the_server_tells_is_heard() {
-    let (teller, mut hearer) = news();
-    tell(&teller, &PushKind::Subscribe);
+    let (sender, mut receiver) = change_channel();
+    tell(&sender, &PushKind::Subscribe);
     let short = Duration::from_millis(20);
-    assert!(timeout(short, hearer.changed()).await.is_err(), "it is its own doing");
-    tell(&teller, &PushKind::Message);
-    assert_eq!(hearer.changed().await, Ok(()));
-    tell(&teller, &PushKind::Disconnection);
-    away(hearer.changed().await);
+    assert!(timeout(short, receiver.changed()).await.is_err(), "it is its own doing");
+    tell(&sender, &PushKind::Message);
+    assert_eq!(receiver.changed().await, Ok(()));
+    tell(&sender, &PushKind::Disconnection);
+    away(receiver.changed().await);
 }
 
 #[tokio::test]

@@ -11,8 +11,8 @@ use crate::testing::{
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(50);
 
-fn settings(keep: Duration) -> Settings {
-    Settings { name: "orders/a".to_owned(), keep, limit: Duration::from_secs(30) }
+fn settings(keep: Duration) -> LeaseSettings {
+    LeaseSettings { name: "orders/a".to_owned(), ttl: keep, limit: Duration::from_secs(30) }
 }
 
 fn at(file: &Path) -> Sqlite {
@@ -25,7 +25,7 @@ async fn connected(file: &Path, keep: Duration) -> Box<dyn LeaseStore> {
 }
 
 /// Returns the number of the node that a refusal names.
-fn number_of(record: &Record) -> &str {
+fn number_of(record: &LeaseRecord) -> &str {
     record.holder.as_ref().map_or("", Holder::name)
 }
 
@@ -60,7 +60,7 @@ async fn one_client_has_the_lease_until_it_gives_it_back() {
 #[tokio::test]
 async fn leases_of_other_names_are_other_leases() {
     let (_folder, file, [mut one, _]) = two(LONG).await;
-    let other = Settings { name: "orders/b".to_owned(), ..settings(LONG) };
+    let other = LeaseSettings { name: "orders/b".to_owned(), ..settings(LONG) };
     let mut two = at(&file).connect(&other).await.expect("a connection");
     assert_eq!(acquire(&mut one, &holder(1)).await, granted(1));
     assert_eq!(acquire(&mut two, &holder(2)).await, granted(1));
@@ -71,7 +71,7 @@ async fn a_lease_that_is_not_renewed_expires() {
     let (_folder, _, [mut one, mut two]) = two(SHORT).await;
     assert_eq!(acquire(&mut one, &holder(1)).await, granted(1));
     tokio::time::sleep(SHORT * 2).await;
-    let free = Record { token: Token::new(1), ..Record::default() };
+    let free = LeaseRecord { token: Token::new(1), ..LeaseRecord::default() };
     assert_eq!(two.read().await, Ok(free.clone()));
     assert_eq!(refused(one.renew(&holder(1), Token::new(1)).await), free);
     assert_eq!(acquire(&mut two, &holder(2)).await, granted(2));
@@ -82,7 +82,8 @@ async fn a_renewal_counts_from_its_own_moment() {
     let (_folder, file, [mut one, mut two]) = two(LONG).await;
     assert_eq!(acquire(&mut one, &holder(1)).await, granted(1));
     change(&file, "UPDATE bellwether_lease SET until_ms = until_ms - 31000");
-    let left = |record: StoreResult<Record>| record.expect("a record").left.expect("some is left");
+    let left =
+        |record: StoreResult<LeaseRecord>| record.expect("a record").left.expect("some is left");
     assert!(left(two.read().await) <= LONG / 2);
     assert_eq!(one.renew(&holder(1), Token::new(1)).await, granted(1));
     let renewed = left(two.read().await);
@@ -96,12 +97,12 @@ async fn a_lease_from_before_a_restart_is_kept_once_more() {
     assert_eq!(acquire(&mut one, &holder(1)).await, granted(1));
     change(&file, "UPDATE bellwether_lease SET boot = 'another', until_ms = 1");
     let (token, left) = (Token::new(1), None);
-    let record = Record { holder: Some(holder(1)), token, left, doubt: None };
+    let record = LeaseRecord { holder: Some(holder(1)), token, left, doubt: None };
     assert_eq!(two.read().await, Ok(record.clone()));
     assert_eq!(deadline(&file), ("another".to_owned(), 1), "who reads changes nothing");
 
     let left = Some(LONG);
-    assert_eq!(refused(acquire(&mut two, &holder(2)).await), Record { left, ..record });
+    assert_eq!(refused(acquire(&mut two, &holder(2)).await), LeaseRecord { left, ..record });
     let seen = deadline(&file);
     assert_eq!(seen.0, boot().expect("Linux"));
     let kept = two.read().await.expect("a record");
@@ -265,7 +266,7 @@ async fn what_cannot_be_a_store_is_told_with_a_remedy() {
 #[tokio::test]
 async fn a_file_that_is_locked_for_too_long_is_away() {
     let (_folder, file, [_, _]) = two(LONG).await;
-    let short = Settings { limit: SHORT, ..settings(LONG) };
+    let short = LeaseSettings { limit: SHORT, ..settings(LONG) };
     let mut one = at(&file).connect(&short).await.expect("a connection");
     let locking = Connection::open(&file).expect("a database");
     locking.execute_batch("BEGIN IMMEDIATE").expect("a lock");

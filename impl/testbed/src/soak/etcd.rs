@@ -30,7 +30,7 @@ pub(crate) struct Times {
 
 /// A cluster whose processes are gone when it is.
 pub(crate) struct Etcd {
-    /// What is first here ends first: a command must not outlive its client.
+    /// The clients end before the servers: a command must not outlive its client.
     clients: Processes,
     servers: Processes,
     times: Times,

@@ -191,7 +191,7 @@ pub(crate) struct Snapshot {
     pub(crate) mib: f64,
 }
 
-/// What each node that is up has said and spent, as far as it answers.
+/// Returns the snapshot of each node that is up and answers.
 pub(crate) fn snapshot(cluster: &Cluster) -> Vec<Snapshot> {
     let one = |node: u16| {
         let said = Said::ask(&cluster.http[&node])?;

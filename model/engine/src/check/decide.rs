@@ -270,7 +270,7 @@ fn on_states(
         let goal = asked.goal()?;
         let steps = paths.next().flatten().map(|path| space.named(&path));
         let shown = steps.map(|steps| Counterexample { steps, cycle: None });
-        let missing = Missing::of(exact, asked, exact.cut_short());
+        let missing = Gaps::of(exact, asked, exact.cut_short());
         Some(verdict(asked.property, exact.reaches(goal), shown, missing))
     };
     asked.iter().map(decide).collect()
@@ -278,7 +278,7 @@ fn on_states(
 
 /// What keeps a search from deciding.
 #[derive(Clone, Copy)]
-struct Missing {
+struct Gaps {
     cut_short: Option<Reason>,
     premise: bool,
     leaves_boundary: bool,
@@ -286,12 +286,12 @@ struct Missing {
     lasts: bool,
 }
 
-impl Missing {
-    fn of(exact: &Exact, asked: &PropertyQuery<'_>, cut_short: Option<Reason>) -> Missing {
+impl Gaps {
+    fn of(exact: &Exact, asked: &PropertyQuery<'_>, cut_short: Option<Reason>) -> Gaps {
         let met = |question| exact.reaches(Goal { question, answer: true });
         let premise = asked.premise.is_none_or(met);
         let leaves_boundary = exact.leaves_boundary();
-        Missing { cut_short, premise, leaves_boundary, lasts: false }
+        Gaps { cut_short, premise, leaves_boundary, lasts: false }
     }
 }
 
@@ -301,7 +301,7 @@ fn verdict(
     property: &Property,
     found: bool,
     shown: Option<Counterexample>,
-    missing: Missing,
+    missing: Gaps,
 ) -> Decision {
     let vacuous = (!missing.premise).then_some(Reason::Vacuous);
     let bounds = missing.leaves_boundary.then_some(Reason::Bounds);
@@ -342,7 +342,7 @@ fn on_graph(
     decided: &mut [Option<Decision>],
     watch: &mut Watch<'_>,
 ) -> Option<Reason> {
-    let missing: Vec<_> = asked.iter().map(|asked| Missing::of(&exact, asked, None)).collect();
+    let missing: Vec<_> = asked.iter().map(|asked| Gaps::of(&exact, asked, None)).collect();
     let struck = struck.filter(|_| exact.leaves_boundary());
     let mut lasts = None;
     let has_violation = |decided: &[Option<Decision>]| decided.iter().any(is_violated);
@@ -379,7 +379,7 @@ fn on_graph(
             cycle: Some(space.named(&cycle)),
         });
         let lasts = lasts.unwrap_or(false);
-        let missing = Missing { cut_short: stopped, lasts, ..missing[at] };
+        let missing = Gaps { cut_short: stopped, lasts, ..missing[at] };
         decided[at] = Some(verdict(asked.property, found.is_some(), found, missing));
     }
     stopped

@@ -34,7 +34,8 @@ pub use certificate::{CertificateError, Certified, certify};
 pub use decide::{check, decide_distributed};
 pub use error::CheckError;
 pub use report::{
-    Counterexample, Decision, Distinct, Report, Several, Simulation, Verdict, holds_within,
+    Counterexample, Counterexamples, Decision, DistinctCounterexample, Report, Simulation, Verdict,
+    holds_within,
 };
 pub use search::{Distributed, Plan};
 
@@ -90,8 +91,8 @@ pub struct Options {
     pub depth: usize,
     /// The disk on which the exact engine and the engine dataflow save a search.
     pub disk: Option<Disk>,
-    /// How many [different counterexamples](Several) to each property are looked for at most, by
-    /// the exact engine in memory; if not said, any shortest one is enough.
+    /// How many [different counterexamples](Counterexamples) to each property are looked for at
+    /// most, by the exact engine in memory; if not said, any shortest one is enough.
     pub all: Option<usize>,
 }
 

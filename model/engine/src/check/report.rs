@@ -154,7 +154,7 @@ pub struct Decision {
     /// that a state cannot be reached).
     pub counterexample: Option<Counterexample>,
     /// Different ones, if several were asked for; the first is the one above.
-    pub several: Option<Several>,
+    pub several: Option<Counterexamples>,
 }
 
 /// Several different counterexamples to one property.
@@ -163,10 +163,10 @@ pub struct Decision {
 /// kind of step ends them. Of those that the same kind of step ends, only these are listed: no
 /// execution does with fewer of their kinds of faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Several {
+pub struct Counterexamples {
     /// The counterexamples, one for each difference; shorter ones first, and each as short as any
     /// of its kind.
-    pub listed: Vec<Distinct>,
+    pub listed: Vec<DistinctCounterexample>,
     /// How many there are, more than are listed if fewer were asked for.
     pub known: usize,
     /// The reason why there may be more, if there may.
@@ -175,7 +175,7 @@ pub struct Several {
 
 /// A counterexample, and what makes it different.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Distinct {
+pub struct DistinctCounterexample {
     /// The execution.
     pub found: Counterexample,
     /// How often each kind of fault strikes in it.
@@ -234,7 +234,7 @@ impl Counterexample {
     }
 }
 
-impl Distinct {
+impl DistinctCounterexample {
     /// Returns the kinds of faults that it needs.
     pub fn needs(&self) -> impl Iterator<Item = &'static str> {
         let struck = self.faults.named().into_iter().filter(|(_, times)| *times != Budget::NONE);
@@ -407,7 +407,7 @@ fn decision(report: &Report, decision: &Decision) -> DecisionView {
         });
         CounterexampleView { steps, cycle, shown: shown.collect() }
     };
-    let distinct = |one: &Distinct| DistinctView {
+    let distinct = |one: &DistinctCounterexample| DistinctView {
         needs: one.needs().collect(),
         ends: one.ends.clone(),
         execution: view(&one.found),

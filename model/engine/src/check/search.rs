@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(super) const MOST_QUESTIONS: usize = Answers::BITS as usize - 1;
 
 /// A search of whole states by workers that may be in several processes, built of
-/// [parts](super::exact::parts).
+/// [parts](super::exact::distributed).
 pub trait Distributed: Send + Sync {
     /// Returns the number of processes that search together.
     fn processes(&self) -> usize;

@@ -15,8 +15,8 @@ use super::liveness::{self, Lasso};
 use super::rows::{OUTSIDE, Rows};
 use super::search::{MOST_QUESTIONS, PropertyQuery, search};
 use super::{
-    CheckError, Counterexample, Decision, Distinct, Event, Limits, Options, Phase, Progress,
-    Reason, Several, Verdict, Watch,
+    CheckError, Counterexample, Counterexamples, Decision, DistinctCounterexample, Event, Limits,
+    Options, Phase, Progress, Reason, Verdict, Watch,
 };
 use crate::property::{Liveness, Temporal};
 use crate::space::Answers;
@@ -74,7 +74,7 @@ pub(super) fn find(
 /// Notes what was found, the first of which is the one that is shown if only one is.
 fn keep(
     decision: &mut Decision,
-    mut listed: Vec<Distinct>,
+    mut listed: Vec<DistinctCounterexample>,
     incomplete: Option<Reason>,
     most: usize,
 ) {
@@ -87,11 +87,11 @@ fn keep(
     if let Some(first) = listed.first() {
         decision.counterexample = Some(first.found.clone());
     }
-    decision.several = Some(Several { listed, known, incomplete });
+    decision.several = Some(Counterexamples { listed, known, incomplete });
 }
 
 /// Counterexamples, and why there may be more.
-type Found = (Vec<Distinct>, Option<Reason>);
+type Found = (Vec<DistinctCounterexample>, Option<Reason>);
 
 fn of_some(
     world: &World,
@@ -138,7 +138,7 @@ impl Differences<'_> {
     fn of(
         &self,
         temporal: Temporal<u32>,
-        listed: &mut Vec<Distinct>,
+        listed: &mut Vec<DistinctCounterexample>,
         watch: &mut Watch<'_>,
     ) -> Result<(), Reason> {
         match temporal {
@@ -159,7 +159,7 @@ impl Differences<'_> {
     fn safety(
         &self,
         question: u32,
-        listed: &mut Vec<Distinct>,
+        listed: &mut Vec<DistinctCounterexample>,
         watch: &mut Watch<'_>,
     ) -> Result<(), Reason> {
         let graph = self.graph;
@@ -211,7 +211,7 @@ impl Differences<'_> {
     fn liveness(
         &self,
         formula: Liveness<u32>,
-        listed: &mut Vec<Distinct>,
+        listed: &mut Vec<DistinctCounterexample>,
         watch: &mut Watch<'_>,
     ) -> Result<(), Reason> {
         let met = (0..self.graph.len()).fold(0, |met, number| met | self.struck(number));
@@ -250,12 +250,12 @@ impl Differences<'_> {
         steps: Vec<Action>,
         cycle: Option<Vec<Action>>,
         ends: Option<String>,
-    ) -> Distinct {
+    ) -> DistinctCounterexample {
         let found = Counterexample { steps, cycle };
         let first = self.world.initial();
         let last =
             found.actions().iter().fold(first, |at, action| self.world.apply(&at, action).state);
-        Distinct { found, faults: last.spent(), ends }
+        DistinctCounterexample { found, faults: last.spent(), ends }
     }
 
     /// The actions on the first way to the end of a transition.

@@ -10,8 +10,8 @@ pub mod value;
 
 pub use crate::protocol::Observation;
 pub use registry::{AnyProtocol, Registry, UnknownProtocol, VariantRow};
-pub use typed::{Entry, machine, machine_of};
-pub use value::{Message, Process, Shape, Stable, Timer};
+pub use typed::{ProtocolEntry, machine, machine_of};
+pub use value::{Message, Process, Stable, StateShape, Timer};
 
 use crate::protocol::{
     Duration, Effects as TypedEffects, Elects, Envelope, Id, Ids, Misfit, Protocol, RuleError,
@@ -140,7 +140,7 @@ pub trait DynProtocol: Debug + Send + Sync {
     fn protocol(&self) -> &'static dyn AnyProtocol;
 
     /// Returns what states of the protocol have in common.
-    fn shape(&self) -> &'static Shape;
+    fn shape(&self) -> &'static StateShape;
 
     /// Returns the rules of each process, with their type: a [`Group`](crate::protocol::Group).
     fn group(&self) -> &dyn Any;

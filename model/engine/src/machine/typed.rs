@@ -3,7 +3,7 @@
 use super::value::{Processes, Values};
 use super::{
     AnyProtocol, DynProtocol, Effect, Effects, Event, Local, Message, Observation, OwnJudge,
-    Process, Shape, Stable, Timer, TimerRules, VariantRow, typed_effects,
+    Process, Stable, StateShape, Timer, TimerRules, VariantRow, typed_effects,
 };
 use crate::protocol::{
     self, Duration, Durations, Effect as TypedEffect, Effects as TypedEffects, Elects, Envelope,
@@ -26,7 +26,7 @@ pub fn machine<P: Protocol>(rules: P) -> Arc<dyn DynProtocol> {
 /// Returns the protocol as the engine sees it, with the rules that each process follows.
 #[must_use]
 pub fn machine_of<P: Protocol>(group: Group<P>) -> Arc<dyn DynProtocol> {
-    let shape = Shape::of::<P>();
+    let shape = StateShape::of::<P>();
     let (processes, values) = (Processes::<P>::only(), Values::<P>::only());
     let usual = all_timers(group.usual(), shape);
     let own: Vec<_> = group.own().map(|(id, own)| (id, all_timers(own, shape))).collect();
@@ -54,7 +54,7 @@ struct GroupTimers {
     together: Vec<TimerRules>,
 }
 
-fn all_timers<P: Protocol>(rules: &P, shape: &'static Shape) -> Vec<TimerRules> {
+fn all_timers<P: Protocol>(rules: &P, shape: &'static StateShape) -> Vec<TimerRules> {
     let timers = P::TIMERS.iter().enumerate();
     timers.map(|(place, row)| timer_rules(rules, shape.timer(place), row)).collect()
 }
@@ -73,14 +73,14 @@ fn timer_rules<P: Protocol>(rules: &P, timer: Timer, row: &TimerRow<P>) -> Timer
 }
 
 /// A protocol as it stands in a [`Registry`](super::Registry).
-pub struct Entry<P>(PhantomData<fn() -> P>);
+pub struct ProtocolEntry<P>(PhantomData<fn() -> P>);
 
-impl<P: Protocol> Entry<P> {
+impl<P: Protocol> ProtocolEntry<P> {
     /// The entry of this protocol in a registry.
-    pub const NEW: Self = Entry(PhantomData);
+    pub const NEW: Self = ProtocolEntry(PhantomData);
 }
 
-impl<P: Protocol> AnyProtocol for Entry<P> {
+impl<P: Protocol> AnyProtocol for ProtocolEntry<P> {
     fn name(&self) -> &'static str {
         P::NAME
     }
@@ -163,7 +163,7 @@ fn own_judge<P: Protocol>(judge: Judge<P>) -> OwnJudge {
 
 struct Typed<P: Protocol> {
     group: Group<P>,
-    shape: &'static Shape,
+    shape: &'static StateShape,
     processes: &'static Processes<P>,
     values: &'static Values<P>,
     timers: GroupTimers,
@@ -204,10 +204,10 @@ impl<P: Protocol> Typed<P> {
 
 impl<P: Protocol> DynProtocol for Typed<P> {
     fn protocol(&self) -> &'static dyn AnyProtocol {
-        &Entry::<P>::NEW
+        &ProtocolEntry::<P>::NEW
     }
 
-    fn shape(&self) -> &'static Shape {
+    fn shape(&self) -> &'static StateShape {
         self.shape
     }
 

@@ -298,7 +298,7 @@ impl Timer {
     /// If the protocol has no row for it.
     #[must_use]
     pub fn of<P: Protocol>(timer: P::Timer) -> Timer {
-        Shape::of::<P>().timer(Timers::place::<P>(timer))
+        StateShape::of::<P>().timer(Timers::place::<P>(timer))
     }
 
     /// Returns the timer with its type.
@@ -396,16 +396,16 @@ impl Serialize for Timer {
 }
 
 /// What the states of a protocol have in common: its timers, and the number of its services.
-pub struct Shape {
+pub struct StateShape {
     timers: Vec<TimerEntry>,
     services: usize,
 }
 
-impl Shape {
+impl StateShape {
     /// Returns the shape of the states of a protocol.
     #[must_use]
-    pub fn of<P: Protocol>() -> &'static Shape {
-        only::<P, Shape>(|| {
+    pub fn of<P: Protocol>() -> &'static StateShape {
+        only::<P, StateShape>(|| {
             let rows = P::TIMERS.iter().enumerate();
             let timers = rows.map(|(place, row)| TimerEntry {
                 place,
@@ -414,7 +414,7 @@ impl Shape {
                 json: serde_json::to_value(row.timer).unwrap_or_default(),
                 outcome: row.outcome,
             });
-            Shape { timers: timers.collect(), services: P::OPTIONS.services.count }
+            StateShape { timers: timers.collect(), services: P::OPTIONS.services.count }
         })
     }
 
@@ -437,15 +437,15 @@ impl Shape {
     }
 }
 
-impl PartialEq for Shape {
+impl PartialEq for StateShape {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
 }
 
-impl Eq for Shape {}
+impl Eq for StateShape {}
 
-impl Hash for Shape {
+impl Hash for StateShape {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 

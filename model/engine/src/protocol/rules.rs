@@ -11,8 +11,9 @@ pub trait RuleDocs {
     /// The rows of the rules: one for each field, in their order.
     const ROWS: &'static [RuleRow];
 
-    /// The names of the rules of which each process may have its own value: all but those that are
-    /// `#[rule(of_all)]`.
+    /// The names of all rules but those that are `#[rule(of_all)]`, for
+    /// [`Options::own`](super::Options::own) of a protocol whose processes may have rules of their
+    /// own.
     const OWN: &'static [&'static str];
 }
 

@@ -5,7 +5,7 @@ use super::{
     Event, FORMAT, Fate, Flight, Header, Lifeline, Noted, Sent, Shows, Step, Trace, TraceError,
     Variable, wrong,
 };
-use crate::machine::{AnyProtocol, DynProtocol, Effect, Entry, Timer};
+use crate::machine::{AnyProtocol, DynProtocol, Effect, ProtocolEntry, Timer};
 use crate::protocol::{Id, Protocol};
 use crate::words::plain_value;
 use crate::world::{Action, Envelope, Outcome, Scenario, State, Ways, World};
@@ -38,7 +38,7 @@ impl Trace {
     /// If the trace is of another protocol, its rules are not the protocol's, or its scenario is
     /// contradictory.
     pub fn world<P: Protocol>(&self) -> Result<World, TraceError> {
-        self.world_of(&Entry::<P>::NEW)
+        self.world_of(&ProtocolEntry::<P>::NEW)
     }
 
     /// Returns the world that the trace tells of, where the types of the protocol are not known.

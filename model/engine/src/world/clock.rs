@@ -38,7 +38,7 @@
 //! one exception: a detector's count is forgotten as soon as it may not time out.
 
 use super::network::Left;
-use super::places::Places;
+use super::per_process::PerProcess;
 use super::{Delay, MAX_TICKS, Scenario, Timed, WorldError};
 use crate::machine::{DynProtocol, Timer, TimerRules};
 use crate::protocol::{Duration, Id, Ids, MAX_TIMERS, Timers, Wait};
@@ -50,7 +50,7 @@ pub(super) struct Times {
     pub(super) left: Left,
     /// For each process, in the order of its timers: of a fixed timer that is armed, the ticks
     /// that are left, of a detector those that it has counted, otherwise 0.
-    pub(super) clocks: Places<[u8; MAX_TIMERS]>,
+    pub(super) clocks: PerProcess<[u8; MAX_TIMERS]>,
     /// The ticks since the last fault, as far as they are asked for; otherwise 0.
     pub(super) calm: u8,
     /// The processes that are paused.
@@ -71,9 +71,9 @@ pub(super) enum Measure {
 pub(super) struct Clock {
     pub(super) timed: Timed,
     /// Of each process, how each of its timers measures time.
-    measures: Places<[Option<Measure>; MAX_TIMERS]>,
+    measures: PerProcess<[Option<Measure>; MAX_TIMERS]>,
     /// Of each process, those that are fixed.
-    pub(super) fixed: Places<Timers>,
+    pub(super) fixed: PerProcess<Timers>,
 }
 
 impl Clock {
@@ -92,7 +92,7 @@ impl Clock {
             return Err(WorldError::Timeless { protocol });
         }
         all_are_given(machine, timed, nodes)?;
-        let (mut measures, mut fixed) = (Places::of(processes), Places::of(processes));
+        let (mut measures, mut fixed) = (PerProcess::of(processes), PerProcess::of(processes));
         for id in Id::all(processes) {
             let of_one: &mut [Option<Measure>; MAX_TIMERS] = &mut measures[id.index()];
             for (place, rules) in of_one.iter_mut().zip(machine.timers_of(id)) {

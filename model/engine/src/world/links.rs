@@ -3,7 +3,7 @@
 
 use super::WorldError;
 use super::delay::{Delay, MAX_TICKS};
-use super::places::Places;
+use super::per_process::PerProcess;
 use crate::protocol::{Id, Ids, MAX_NODES, MAX_SEARCHED};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -107,14 +107,14 @@ impl AbsentLinks {
     }
 
     /// For each process of a world, those that do not hear it.
-    pub(super) fn places(&self, processes: usize) -> Result<Places<Ids>, WorldError> {
+    pub(super) fn places(&self, processes: usize) -> Result<PerProcess<Ids>, WorldError> {
         self.0.fit("without")?;
         let foreign = self.named().into_iter().find(|&(a, _, b)| a.max(b).index() >= processes);
         if let Some((a, arrow, b)) = foreign {
             let (flag, link) = ("without", format!("{a}{arrow}{b}"));
             return Err(WorldError::NoSuchLink { flag, link, processes });
         }
-        let mut unreachable = Places::<Ids>::of(processes);
+        let mut unreachable = PerProcess::<Ids>::of(processes);
         self.0.iter().for_each(|(from, to, ())| unreachable[from.index()].set(to, true));
         Ok(unreachable)
     }

@@ -17,7 +17,7 @@ mod links;
 mod network;
 mod next;
 pub mod packed;
-mod places;
+mod per_process;
 mod scenario;
 mod state;
 mod step;
@@ -44,7 +44,7 @@ pub use timed::{Drift, Timed};
 use crate::machine::{DynProtocol, TimerRules, machine};
 use crate::protocol::{Belief, Group, Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol};
 use clock::Clock;
-use places::Places;
+use per_process::PerProcess;
 use std::fmt;
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub struct World {
     /// In a timed world, how time is measured.
     clock: Option<Clock>,
     /// For each process, those that never hear it.
-    unreachable: Places<Ids>,
+    unreachable: PerProcess<Ids>,
     /// The processes that elect, those that the protocol [prefers](crate::protocol::Options::rank)
     /// last.
     ranking: Arc<[Id]>,

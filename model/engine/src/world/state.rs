@@ -3,8 +3,8 @@
 use super::Faults;
 use super::clock::Times;
 use super::network::{self, InFlight};
-use super::places::Places;
-use crate::machine::{DynProtocol, Process, Shape, Stable, Timer};
+use super::per_process::PerProcess;
+use crate::machine::{DynProtocol, Process, Stable, StateShape, Timer};
 use crate::protocol::{Belief, Envelope, Id, Ids, Protocol, Timers};
 use std::fmt;
 
@@ -14,15 +14,15 @@ pub const DOWN: &str = "down";
 /// One state of a world. Places of processes that the world does not have hold defaults.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct State {
-    shape: &'static Shape,
+    shape: &'static StateShape,
     nodes: u8,
     pub(super) up: Ids,
     /// For each process, those that its messages do not reach.
-    pub(super) cut: Places<Ids>,
+    pub(super) cut: PerProcess<Ids>,
     pub(super) spent: Faults,
-    pub(super) processes: Places<Process>,
-    pub(super) stable: Places<Stable>,
-    pub(super) timers: Places<Timers>,
+    pub(super) processes: PerProcess<Process>,
+    pub(super) stable: PerProcess<Stable>,
+    pub(super) timers: PerProcess<Timers>,
     pub(super) flight: InFlight,
     /// Only in a timed world: the others pay one word for it.
     pub(super) times: Option<Box<Times>>,
@@ -34,11 +34,11 @@ impl State {
             shape: machine.shape(),
             nodes: Id::at(nodes - 1).number(),
             up: Ids::NONE,
-            cut: Places::of(nodes),
+            cut: PerProcess::of(nodes),
             spent: Faults::NONE,
-            processes: Places::filled(nodes, machine.crashed()),
-            stable: Places::filled(nodes, machine.blank()),
-            timers: Places::of(nodes),
+            processes: PerProcess::filled(nodes, machine.crashed()),
+            stable: PerProcess::filled(nodes, machine.blank()),
+            timers: PerProcess::of(nodes),
             flight: InFlight::new(),
             times: None,
         }

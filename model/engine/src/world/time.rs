@@ -2,7 +2,7 @@
 
 use super::clock::{Clock, Measure, Times};
 use super::network::Left;
-use super::places::Places;
+use super::per_process::PerProcess;
 use super::{Action, Network, Start, State, Timing, World};
 use crate::machine::Timer;
 use crate::protocol::{Envelope, Id, Ids, Observation, RunOut, Timers};
@@ -26,7 +26,7 @@ impl World {
         let clock = self.clock.as_ref()?;
         let converged = self.scenario.start == Start::Converged && self.scenario.down.is_empty();
         let calm = if converged { clock.calm() } else { 0 };
-        let clocks = Places::of(self.processes());
+        let clocks = PerProcess::of(self.processes());
         Some(Box::new(Times { left: Left::new(), clocks, calm, paused: Ids::NONE }))
     }
 

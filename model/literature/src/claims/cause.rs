@@ -62,7 +62,7 @@ impl Cause {
         Cause::Wording,
     ];
 
-    /// The cause of this name.
+    /// Returns the cause with this name.
     #[must_use]
     pub fn find(name: &str) -> Option<Cause> {
         Cause::ALL.into_iter().find(|cause| cause.words().0 == name)

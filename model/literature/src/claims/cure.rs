@@ -3,8 +3,8 @@
 use super::assumption::{Departure, Says, Standing};
 use super::entry::{Ask, Check, Claim, Source, Subject};
 use super::run::{self, Runner};
+use bellwether_model::in_parallel::in_parallel;
 use bellwether_model::protocol::REGISTRY;
-use bellwether_model::side_by_side::side_by_side;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ impl Runner {
         for changes in [singles.into_iter().map(|single| vec![single]).collect(), pairs] {
             let changes: Vec<Change> = changes;
             let helps = |change: &Change| self.helps(&checks, change);
-            let all = side_by_side(self.threads, &changes, &helps).map_err(|e| e.to_string())?;
+            let all = in_parallel(self.threads, &changes, &helps).map_err(|e| e.to_string())?;
             tried += changes.len();
             let mut found = Vec::new();
             for (change, helps) in changes.into_iter().zip(all) {
@@ -137,7 +137,7 @@ impl Runner {
             };
             Ok((*departure, cure.met(&all)?))
         };
-        let all = side_by_side(self.threads, &worlds, &one).map_err(|e| e.to_string())?;
+        let all = in_parallel(self.threads, &worlds, &one).map_err(|e| e.to_string())?;
         all.into_iter().collect()
     }
 

@@ -6,7 +6,7 @@ use super::demand::{Demand, Expectation};
 use super::program::Program;
 use super::quantifier::Quantifier;
 use super::ruling::Ruling;
-use super::written::WrittenCheck;
+use super::written;
 use crate::entries;
 use bellwether_model::check::bounds::Until;
 use bellwether_model::round::Starters;
@@ -25,7 +25,7 @@ pub struct Source {
     /// What kind of text it is.
     #[serde(deserialize_with = "entries::prose")]
     pub title: String,
-    /// What it assumes, or what its parts assume, by their names.
+    /// The assumptions of the text, or of its parts, by their names.
     #[serde(default, rename = "assumptions")]
     pub stances: BTreeMap<String, Stance>,
     /// Its claims, by number.
@@ -68,12 +68,12 @@ pub struct Claim {
     #[serde(default, deserialize_with = "assumption::may_happen")]
     pub admits: BTreeSet<Departure>,
     /// Rules of the protocol that the text leaves open, and what it says instead.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "entries::named_prose")]
     pub leaves_open: BTreeMap<String, String>,
     /// What may happen and is in no run that decides, and why.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
-    /// What becomes of it if no run decides it: it is pending, elsewhere or undecidable.
+    /// The ruling of a claim that no run decides: pending, elsewhere or undecidable.
     pub open: Option<Ruling>,
     /// What makes it so, or why nothing decides it here.
     #[serde(deserialize_with = "entries::prose")]
@@ -82,13 +82,13 @@ pub struct Claim {
     #[serde(default)]
     pub waits_for: Vec<String>,
     /// What the claim says, as checks.
-    #[serde(default, rename = "check")]
+    #[serde(default, rename = "check", deserialize_with = "written::checks")]
     pub checks: Vec<Check>,
     /// Runs that decide nothing, and show what the reason speaks of.
-    #[serde(default, rename = "beside")]
+    #[serde(default, rename = "beside", deserialize_with = "written::checks")]
     pub besides: Vec<Check>,
     /// The smallest changes of a rule or an assumption under which it holds.
-    #[serde(default, rename = "cure")]
+    #[serde(default, rename = "cure", deserialize_with = "written::checks")]
     pub cures: Vec<Check>,
     /// Why there is no such change, or none that a run can show.
     #[serde(default, deserialize_with = "entries::some_prose")]
@@ -121,8 +121,7 @@ pub struct LeftOut {
 }
 
 /// Something to run, and what is demanded of it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "WrittenCheck")]
+#[derive(Clone, Debug)]
 pub struct Check {
     /// What it shows, or what is changed.
     pub shows: String,

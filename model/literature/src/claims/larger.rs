@@ -7,7 +7,7 @@ use super::entry::{Check, Claim, Source};
 use super::quantifier::{Quantifier, rule};
 use super::ruling::Ruling;
 use super::run::{Ran, Runner};
-use bellwether_model::side_by_side::side_by_side;
+use bellwether_model::in_parallel::in_parallel;
 
 /// A check that confirms, run again with one process more than in the ledger.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl Runner {
     pub fn all_larger<'a>(&self, checks: &[&'a Check]) -> Result<Vec<(&'a Check, Larger)>, String> {
         type Found<'a> = Result<(&'a Check, Option<Larger>), String>;
         let one = |check: &&'a Check| -> Found<'a> { Ok((*check, self.larger(check)?)) };
-        let all = side_by_side(self.threads, checks, &one).map_err(|e| e.to_string())?;
+        let all = in_parallel(self.threads, checks, &one).map_err(|e| e.to_string())?;
         let all = all.into_iter().collect::<Result<Vec<_>, String>>()?;
         Ok(all.into_iter().filter_map(|(check, larger)| Some((check, larger?))).collect())
     }

@@ -116,9 +116,6 @@ fn sensible(source: &Source, claim: &Claim) -> Result<(), String> {
     if quantifier.is_some() == open.is_some() {
         return Err("it has either a 'quantifier', and runs decide it, or 'open'".to_owned());
     }
-    if matches!(open, Some(Ruling::Confirmed | Ruling::Refuted | Ruling::OnlyIf)) {
-        return Err("runs decide that; 'open' is pending, elsewhere or undecidable".to_owned());
-    }
     if !waits_for.is_empty() && *open != Some(Ruling::Pending) {
         return Err("it waits for a protocol; until then 'open' is \"pending\"".to_owned());
     }

@@ -14,10 +14,13 @@ use std::fmt;
 #[serde(rename_all = "kebab-case")]
 pub enum Ruling {
     /// It holds in every world that is run, and that the stated assumptions admit.
+    #[serde(skip_deserializing)]
     Confirmed,
     /// It fails in one of them.
+    #[serde(skip_deserializing)]
     Refuted,
     /// It fails in one that only an assumption of which the text is silent would exclude.
+    #[serde(skip_deserializing)]
     OnlyIf,
     /// It waits for a protocol, or something else that the model does not have yet.
     Pending,

@@ -7,12 +7,12 @@ use super::program::Account;
 use super::ruling::{Judged, Outcome};
 use bellwether_model::check::bounds::{Bound, Until, bounds};
 use bellwether_model::check::{self, Counterexample, Limits, Options, Reason, Report, Verdict};
+use bellwether_model::in_parallel::as_done;
 use bellwether_model::machine::{AnyProtocol, DynProtocol};
 use bellwether_model::property;
 use bellwether_model::property::Kind;
 use bellwether_model::protocol::specifications;
 use bellwether_model::round::Starters;
-use bellwether_model::side_by_side::as_done;
 use bellwether_model::trace::{Shows, Trace};
 use bellwether_model::tune::{self, Question};
 use bellwether_model::world::World;
@@ -139,8 +139,8 @@ impl Runner {
 }
 
 impl Check {
-    /// Whether these runs find what is demanded: not if one finds something else; `None` if none
-    /// does, and one decides nothing.
+    /// Returns whether these runs find what the check demands; `None` if none finds something else,
+    /// and one decides nothing.
     pub(super) fn met(&self, all: &[Ran]) -> Result<Option<bool>, String> {
         let each = all.iter().map(|ran| self.demands.met(&ran.point, &ran.finding));
         let each = each.collect::<Result<Vec<_>, _>>().map_err(|wrong| wrong.to_string())?;

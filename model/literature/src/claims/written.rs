@@ -7,12 +7,13 @@ use super::program::Program;
 use crate::entries::{self, Prose};
 use bellwether_model::check::bounds::Until;
 use bellwether_model::round::Starters;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenCheck {
+struct WrittenCheck {
     shows: Prose,
     #[serde(default)]
     without: BTreeSet<Assumption>,
@@ -73,18 +74,25 @@ impl<T> OneOrMany<T> {
     }
 }
 
-impl TryFrom<WrittenCheck> for Check {
-    type Error = String;
+/// Reads the checks of a claim. An error says of which one it is, by its number.
+pub(super) fn checks<'de, D: Deserializer<'de>>(all: D) -> Result<Vec<Check>, D::Error> {
+    let all = Vec::<WrittenCheck>::deserialize(all)?;
+    let read = |(at, written): (usize, WrittenCheck)| {
+        written.check().map_err(|wrong| D::Error::custom(format!("check {at}: {wrong}")))
+    };
+    (1..).zip(all).map(read).collect()
+}
 
-    fn try_from(mut written: WrittenCheck) -> Result<Check, String> {
-        let demands: Demand = written.demands.parse().map_err(|e| format!("{e}"))?;
-        let finds = written.finds.take().map_or_else(Vec::new, OneOrMany::many);
-        let shows = std::mem::take(&mut written.shows.0);
-        let without = std::mem::take(&mut written.without);
-        let has = std::mem::take(&mut written.has);
-        let this_link = written.this_link.take().map(|text| text.0);
-        let this_size = written.this_size.take().map(|text| text.0);
-        let ask = written.ask()?;
+impl WrittenCheck {
+    fn check(mut self) -> Result<Check, String> {
+        let demands: Demand = self.demands.parse().map_err(|e| format!("{e}"))?;
+        let finds = self.finds.take().map_or_else(Vec::new, OneOrMany::many);
+        let shows = std::mem::take(&mut self.shows.0);
+        let without = std::mem::take(&mut self.without);
+        let has = std::mem::take(&mut self.has);
+        let this_link = self.this_link.take().map(|text| text.0);
+        let this_size = self.this_size.take().map(|text| text.0);
+        let ask = self.ask()?;
         if !has.is_empty() && ask.subject().is_some() {
             return Err("'has' is for programs; of a world it is read off the scenario".to_owned());
         }
@@ -98,9 +106,7 @@ impl TryFrom<WrittenCheck> for Check {
         }
         Ok(Check { shows, ask, without, this_link, this_size, has, demands, finds })
     }
-}
 
-impl WrittenCheck {
     /// Exactly one kind of question, with what belongs to it and nothing else.
     fn ask(mut self) -> Result<Ask, String> {
         let (property, most) = (self.property.take(), self.most.take());

@@ -101,7 +101,7 @@ in the ledger; 3 a check was cut short, so nothing is claimed.";
 
 pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<Exit> {
     if args.programs {
-        return Ok(Exit::with(HOLDS).told(print::programs(&mut anstream::stdout())));
+        return Ok(Exit::with(HOLDS).note_printed(print::programs(&mut anstream::stdout())));
     }
     let ledger = args.ledger.as_deref().map_or_else(Ledger::load, Ledger::load_from)?;
     let chosen = chosen(&ledger, args)?;
@@ -125,7 +125,8 @@ pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<Exit> {
     bar.finish();
     let judged = judged.map_err(|wrong| anyhow!("the ledger cannot be run: {wrong}"))?;
     let exit = Exit::with(as_written(judged.iter().map(Judged::agrees)));
-    Ok(exit.told(printed.map_err(anyhow::Error::from).and_then(|()| print_rest(args, judged))))
+    Ok(exit
+        .note_printed(printed.map_err(anyhow::Error::from).and_then(|()| print_rest(args, judged))))
 }
 
 /// The claims of these flags, as far as that can be said before their checks are run.
@@ -211,11 +212,11 @@ fn cures(runner: &Runner, chosen: &[(&Source, &Claim)]) -> anyhow::Result<Exit> 
         let found = found.map_err(|wrong| anyhow!("claim {number}: {wrong}"))?;
         if stopped().is_due() {
             let told = writeln!(out, "{number}: unknown: it was interrupted");
-            return Ok(Exit::with(UNKNOWN).told(told));
+            return Ok(Exit::with(UNKNOWN).note_printed(told));
         }
         let told = cures_of(&mut out, number, found);
         if told.is_err() {
-            return Ok(Exit::with(HOLDS).told(told));
+            return Ok(Exit::with(HOLDS).note_printed(told));
         }
     }
     Ok(Exit::with(HOLDS))

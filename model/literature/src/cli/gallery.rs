@@ -65,12 +65,12 @@ pub(super) fn run(tool: Tool, args: &GalleryArgs) -> anyhow::Result<Exit> {
     out::prepare(args.out.as_deref())?;
     let cases: Vec<_> = chosen.iter().map(|one| (one.name.as_str(), &one.case)).collect();
     let bar = args.progress.steps(cases.len(), false);
-    let decided = runner(&args.limits).cases(tool, &cases, &|name| bar.step(name));
+    let decided = runner(&args.limits).cases(&cases, &|name| bar.step(name));
     bar.finish();
     let found: Vec<Found<'_>> = chosen.into_iter().zip(decided?).collect();
     let exit = Exit::with(as_written(found.iter().map(agrees)));
     let saved = args.out.as_deref().map_or(Ok(()), |folder| save(tool, &found, folder));
-    Ok(exit.saved(saved).told(print(args, &found)))
+    Ok(exit.note_saved(saved).note_printed(print(args, &found)))
 }
 
 fn agrees((execution, decided): &Found<'_>) -> Option<bool> {

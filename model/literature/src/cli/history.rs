@@ -8,7 +8,7 @@ use crate::entries::Place;
 use crate::history::{Bug, History, Unsaid};
 use anstyle::AnsiColor;
 use bellwether_model::cli::table::{Cell, Table};
-use bellwether_model::cli::{Exit, LimitArgs, ProgressArgs, Tool, shown, text};
+use bellwether_model::cli::{Exit, LimitArgs, ProgressArgs, shown, text};
 use clap::Args;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -75,20 +75,20 @@ impl Rerun<'_> {
         ]
     }
 
-    /// Whether both came out as the entry says: `None` if a search was cut short.
+    /// Returns whether both cases came out as the entry says; `None` if a search was cut short.
     fn agrees(&self) -> Option<bool> {
         let broken = self.broken.agrees(&self.bug.broken)?;
         Some(self.repaired.agrees(&self.bug.repaired)? && broken)
     }
 }
 
-pub(super) fn run(tool: Tool, args: &HistoryArgs) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &HistoryArgs) -> anyhow::Result<Exit> {
     let history = History::load(args.file.as_deref())?;
     let bugs = history.select(&args.names)?;
     let both = bugs.iter().flat_map(|bug| [(&bug.name, &bug.broken), (&bug.name, &bug.repaired)]);
     let cases: Vec<(&str, &Case)> = both.map(|(name, case)| (name.as_str(), case)).collect();
     let bar = args.progress.steps(cases.len(), args.json);
-    let decided = runner(&args.limits).cases(tool, &cases, &|name| bar.step(name));
+    let decided = runner(&args.limits).cases(&cases, &|name| bar.step(name));
     bar.finish();
     let mut decided = decided?.into_iter();
     let mut rerun = Vec::new();
@@ -96,7 +96,8 @@ pub(super) fn run(tool: Tool, args: &HistoryArgs) -> anyhow::Result<Exit> {
         let (Some(broken), Some(repaired)) = (decided.next(), decided.next()) else { break };
         rerun.push(Rerun { bug, broken, repaired });
     }
-    Ok(Exit::with(as_written(rerun.iter().map(Rerun::agrees))).told(print(args, &history, &rerun)))
+    Ok(Exit::with(as_written(rerun.iter().map(Rerun::agrees)))
+        .note_printed(print(args, &history, &rerun)))
 }
 
 fn print(args: &HistoryArgs, history: &History, rerun: &[Rerun<'_>]) -> anyhow::Result<()> {

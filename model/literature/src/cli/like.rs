@@ -4,7 +4,7 @@ use super::{BOLD, again, runner};
 use crate::claims::Finding;
 use crate::entries::Place;
 use crate::like::{Answer, Product, names};
-use bellwether_model::cli::{Exit, HOLDS, LimitArgs, ProgressArgs, Tool, UNKNOWN, text};
+use bellwether_model::cli::{Exit, HOLDS, LimitArgs, ProgressArgs, UNKNOWN, text};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
@@ -37,15 +37,15 @@ Examples:
 
 Exit status: 0 every question is decided; 2 wrong usage; 3 one is not.";
 
-pub(super) fn run(tool: Tool, args: &LikeArgs) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &LikeArgs) -> anyhow::Result<Exit> {
     let product = Product::load(&args.product)?;
     let bar = args.progress.steps(product.questions.len(), args.json);
-    let answers = product.ask(tool, &runner(&args.limits), &|when| bar.step(when));
+    let answers = product.ask(&runner(&args.limits), &|when| bar.step(when));
     bar.finish();
     let answers = answers?;
     let is_unknown = |answer: &Answer<'_>| matches!(answer.ran.finding, Finding::Unknown(_));
     let exit = Exit::with(if answers.iter().any(is_unknown) { UNKNOWN } else { HOLDS });
-    Ok(exit.told(print(args, &product, &answers)))
+    Ok(exit.note_printed(print(args, &product, &answers)))
 }
 
 fn print(args: &LikeArgs, product: &Product, answers: &[Answer<'_>]) -> anyhow::Result<()> {

@@ -43,14 +43,14 @@ const MORE: &[More] = &[
             let history = history::HistoryArgs::augment_args(Command::new("history"));
             history.about(about).display_order(0)
         },
-        run: |tool, flags| history::run(tool, &history::HistoryArgs::from_arg_matches(flags)?),
+        run: |_, flags| history::run(&history::HistoryArgs::from_arg_matches(flags)?),
     },
     More {
         command: || {
             let about = "Say what happens when something fails, in the words of a product";
             like::LikeArgs::augment_args(Command::new("like")).about(about).display_order(0)
         },
-        run: |tool, flags| like::run(tool, &like::LikeArgs::from_arg_matches(flags)?),
+        run: |_, flags| like::run(&like::LikeArgs::from_arg_matches(flags)?),
     },
 ];
 

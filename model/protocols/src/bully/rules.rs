@@ -6,7 +6,8 @@
 
 use bellwether_engine::protocol::{Variant, rule_type};
 
-/// The rules in which the variants of the bully differ.
+/// The rules in which the variants of the bully differ. The whole group has one value of `watch`, as
+/// one process sends what another listens for.
 #[rule_type]
 pub struct Bully {
     /// A process in an election does not start another when an ELECTION arrives.
@@ -26,33 +27,21 @@ pub struct Bully {
     pub remembers: bool,
     /// A follower acknowledges a COORDINATOR and gets the state of the work; a process that
     /// recovers gets it from the leader, and then starts an election.
+    #[rule(of_all)]
     pub transfer: bool,
     /// What the process with the highest id of all does when it should start an election.
     pub highest: Highest,
     /// How a follower watches its leader.
+    #[rule(of_all)]
     pub watch: Watch,
     /// What a leader does, besides the OK, when an ELECTION arrives.
     pub incumbent: Incumbent,
     /// What a follower does, besides the OK, when an ELECTION arrives.
     pub challenged: Challenged,
     /// Whose answers time-outs wait for, with perfect timing.
+    #[rule(of_all)]
     pub awaits: Awaits,
 }
-
-/// The rules that are a matter of each process. How leaders are watched is one of the whole group,
-/// as one process sends what another listens for.
-pub(super) const OWN: &[&str] = &[
-    "guard",
-    "t_coord",
-    "accept",
-    "announce",
-    "initiate",
-    "restart",
-    "remembers",
-    "highest",
-    "incumbent",
-    "challenged",
-];
 
 /// Whose answers time-outs wait for, with perfect timing.
 #[rule_type]

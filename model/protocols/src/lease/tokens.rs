@@ -7,8 +7,8 @@
 //! that a process still has.
 
 use super::{Lease, Message, Mistake, StoreFault, Term};
-use crate::numbers::{Used, rename};
 use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds, event_type};
+use bellwether_engine::terms;
 use std::collections::BTreeSet;
 
 /// A fencing token: the number of a grant.
@@ -83,6 +83,25 @@ pub(super) const WITHIN: WithinBounds<Lease> = WithinBounds {
     },
 };
 
+/// The numbers that are in use: 0 always is.
+struct Used([bool; 256]);
+
+impl Used {
+    fn new() -> Used {
+        Used(std::array::from_fn(|number| number == 0))
+    }
+
+    fn note(&mut self, number: u8) {
+        self.0[usize::from(number)] = true;
+    }
+
+    /// Returns the count of numbers in use below this one.
+    fn place(&self, number: u8) -> u8 {
+        let below = self.0[..usize::from(number)].iter().filter(|&&used| used).count();
+        u8::try_from(below).expect("there are fewer below an 8-bit number")
+    }
+}
+
 /// Gives tokens, versions and numbers names that do not depend on history. A store that forgets its
 /// tokens, or loses them by a mistake, grants them again from 1 on, or from the last that its
 /// replica has, whatever is higher: then they have to keep their names, and so have the versions of
@@ -90,9 +109,9 @@ pub(super) const WITHIN: WithinBounds<Lease> = WithinBounds {
 pub(super) fn canonicalize(rules: &Lease, mut all: Everything<'_, Lease>) {
     let keeps = matches!(rules.store, StoreFault::Lives | StoreFault::CrashesAndKeeps);
     if keeps && matches!(rules.mistake, Mistake::None | Mistake::SetForward) {
-        rename(&mut all, each_token);
+        terms::rank(|show| each_token(&mut all, show));
         if rules.term == Term::Observed {
-            rename(&mut all, each_version);
+            terms::rank(|show| each_version(&mut all, show));
         }
     }
     for client in 0..all.processes.len() {

@@ -3,8 +3,8 @@
 
 use super::store::Watched;
 use super::{Directory, Message, Process, Queue};
-use crate::numbers::rename;
 use bellwether_engine::protocol::{Everything, Id, MAX_SEARCHED, event_type};
+use bellwether_engine::terms;
 use std::fmt;
 
 /// The number of a session. No session has that of another.
@@ -116,9 +116,9 @@ impl TryFrom<String> for Entries {
 /// nothing but their order counts. A directory that counts from the beginning again gives numbers
 /// that have been: there entries keep theirs.
 pub(super) fn canonicalize(rules: &Queue, mut all: Everything<'_, Queue>) {
-    rename(&mut all, |all, call| each(all, call, &mut |_| {}));
+    terms::rank(|show| each(&mut all, show, &mut |_| {}));
     if rules.directory == Directory::Stays {
-        rename(&mut all, |all, call| each(all, &mut |_| {}, call));
+        terms::rank(|show| each(&mut all, &mut |_| {}, show));
     }
 }
 

@@ -12,7 +12,7 @@
 //! passes on, and the highest mark of which a leader proposes anew: L. Lamport, *The Part-Time
 //! Parliament*, ACM TOCS 16(2), 1998.
 
-use super::{Epoch, Letter, List, Message, Met, Process, Quorum, Role, Stable, Timer};
+use super::{Epoch, List, Message, Met, Process, Quorum, Role, Stable, TaggedMessage, Timer};
 use bellwether_engine::protocol::{Id, Ids, Local, event_type, rule_type};
 
 /// How new the lists of a process are: the epoch of the leader that proposed or decided them, and
@@ -159,8 +159,8 @@ impl Quorum {
 
     /// Whether a letter is for it: from a voter of either list; to one that observes, what a leader
     /// says to all. A member with older lists gets those that it has, and not what it asks for.
-    pub(super) fn heeds(&self, p: &mut Local<'_, Self>, from: Id, letter: Letter) -> bool {
-        let Letter { message, mark, .. } = letter;
+    pub(super) fn heeds(&self, p: &mut Local<'_, Self>, from: Id, letter: TaggedMessage) -> bool {
+        let TaggedMessage { message, mark, .. } = letter;
         if !self.members_of(p.state, p.nodes()).contains(from) {
             p.ignore("unknown_sender");
             return false;

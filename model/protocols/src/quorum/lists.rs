@@ -4,7 +4,9 @@
 //! asked for nothing, answers nothing, never runs, and is counted in no majority. A member that is
 //! to vote, and did not by the list before, is *awaited*: it observes until a leader lets it in.
 
-use super::{Birth, Births, FOUNDER, Letter, Mark, Message, Process, Quorum, founding, majority};
+use super::{
+    Birth, Births, FOUNDER, Mark, Message, Process, Quorum, TaggedMessage, founding, majority,
+};
 use bellwether_engine::protocol::{Id, Ids, Local, event_type, rule_type};
 
 /// A list of members.
@@ -244,7 +246,7 @@ impl Quorum {
         let mark = if message.carries_a_mark() { mark } else { Mark::FIRST };
         let birth =
             if matches!(message, Message::Claim(_)) { Self::kept(p).birth } else { FOUNDER };
-        p.send(to, Letter { message, mark, birth });
+        p.send(to, TaggedMessage { message, mark, birth });
     }
 
     /// Sends a message to all others that it is for: members, or voters.

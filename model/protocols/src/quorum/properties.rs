@@ -1,8 +1,8 @@
 //! What is promised of epochs, leases and leaders.
 
 use super::{
-    Birth, Epoch, Founding, Letter, List, Message, Process, Quorum, Role, Stable, Timer, known,
-    majority,
+    Birth, Epoch, Founding, List, Message, Process, Quorum, Role, Stable, TaggedMessage, Timer,
+    known, majority,
 };
 use bellwether_engine::protocol::{Id, Ids, Judge, Property, View};
 
@@ -106,12 +106,12 @@ fn asks(role: Role) -> bool {
 }
 
 /// Whether this grants an epoch to this life of a process.
-fn gives(letter: Letter, epoch: Epoch, birth: Birth) -> bool {
+fn gives(letter: TaggedMessage, epoch: Epoch, birth: Birth) -> bool {
     let grants = letter.message == Message::Grant(epoch) && letter.birth == birth;
     grants || letter.message == Message::Entrust(epoch)
 }
 
-/// Whether these are a majority of the voters by each list of a process with these rules.
+/// Returns whether these are a majority of the voters by each list of a process with these rules.
 fn are_majority(rules: &Quorum, process: &Process, nodes: usize, these: Ids) -> bool {
     let these = these.except(rules.two_at_once(process, nodes));
     [process.list, process.decided].into_iter().all(|list| {

@@ -8,7 +8,9 @@
 
 use super::founding::is_let_in_by;
 use super::properties::{kept, votes};
-use super::{Canvass, Defers, Epoch, Letter, Message, Preemption, Process, Quorum, Role, Timer};
+use super::{
+    Canvass, Defers, Epoch, Message, Preemption, Process, Quorum, Role, TaggedMessage, Timer,
+};
 use bellwether_engine::protocol::{Id, View};
 
 type Moment<'a> = View<'a, Quorum>;
@@ -19,7 +21,7 @@ pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Tim
         Timer::Sync | Timer::Request | Timer::Away | Timer::Change => true,
         // A challenge that is ignored would only keep others from being quiet.
         Timer::Dwell => {
-            let sent = |from, _, letter: Letter| {
+            let sent = |from, _, letter: TaggedMessage| {
                 from == me && matches!(letter.message, Message::Challenge(_))
             };
             !is_ignored(rules, view, me) && !view.in_flight(sent)

@@ -1,8 +1,8 @@
 //! What a process answers to others: support, grant, and promise.
 
 use super::{
-    Birth, Canvass, Defers, Epoch, Grants, Letter, Mark, Message, Preemption, Promises, Quorum,
-    Role, Round, Stable, Timer,
+    Birth, Canvass, Defers, Epoch, Grants, Mark, Message, Preemption, Promises, Quorum, Role,
+    Round, Stable, TaggedMessage, Timer,
 };
 use bellwether_engine::protocol::{Id, Local};
 
@@ -54,7 +54,7 @@ impl Quorum {
         }
         p.because("claimed_by");
         self.grants(p, epoch, Some(from));
-        p.send(from, Letter { message: Message::Grant(epoch), mark: Mark::FIRST, birth });
+        p.send(from, TaggedMessage { message: Message::Grant(epoch), mark: Mark::FIRST, birth });
         self.promise(p, from);
     }
 

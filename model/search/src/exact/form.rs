@@ -17,11 +17,11 @@ pub(super) const FARTHEST: usize = AWAY[AWAY.len() - 1] as usize;
 
 /// The bits of a state's first cell, from the highest: six are its mark, of which two say what has
 /// become of it (0 is no state) and four, until it is expanded, [how it was
-/// reached](crate::space::Last). The next four say how far it stands from its bucket, and the rest
-/// is what is left of its head.
+/// reached](crate::space::Arrival). The next four say how far it stands from its bucket, and the
+/// rest is what is left of its head.
 pub(super) const STAGE_BITS: u32 = 2;
-pub(super) const LAST_BITS: u32 = 4;
-pub(super) const MARK_BITS: u32 = STAGE_BITS + LAST_BITS;
+pub(super) const ARRIVAL_BITS: u32 = 4;
+pub(super) const MARK_BITS: u32 = STAGE_BITS + ARRIVAL_BITS;
 
 /// How many bits of what is left of a state's head stand in its first cell.
 pub(super) const AWAY_SHIFT: u32 = 22;

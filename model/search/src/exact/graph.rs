@@ -1,6 +1,6 @@
 //! The transitions of all states, in compressed rows.
 
-use super::list::List;
+use super::list::IndexedSet;
 use super::numbered::Numbered;
 use super::shard::SHARDS;
 use crate::rows::{OUTSIDE, Rows};
@@ -24,7 +24,7 @@ impl<'s> Graph<'s> {
     /// have none.
     pub(super) fn new(mut found: Numbered, space: &'s dyn Space) -> Self {
         let mut first = vec![0];
-        for size in found.lists.iter().map(List::count) {
+        for size in found.lists.iter().map(IndexedSet::count) {
             first.push(first[first.len() - 1] + size as u32);
         }
         let number = |code: u32| match code {

@@ -4,7 +4,7 @@
 use super::form::digest;
 use super::shard::{LOG_SHARDS, Shard};
 use super::words::{read_numbers, read_words, write_numbers, write_words};
-use crate::space::{Last, NO_LAST, Space};
+use crate::space::{Arrival, NO_ARRIVAL, Space};
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ pub(super) fn shard_of(hash: u64) -> usize {
 
 /// States in the order in which they came, and a table to find them.
 #[derive(Debug, Default)]
-pub(super) struct List {
+pub(super) struct IndexedSet {
     /// The words of a state.
     width: usize,
     states: Vec<u64>,
@@ -52,7 +52,7 @@ pub(super) struct List {
     round: Range<u32>,
 }
 
-impl List {
+impl IndexedSet {
     /// The numbers of the states of a level.
     pub(super) fn level(&self, level: usize) -> Range<u32> {
         let begin = level.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -156,13 +156,13 @@ impl List {
     }
 }
 
-impl<const W: usize> Shard<W> for List {
+impl<const W: usize> Shard<W> for IndexedSet {
     type Form = ();
 
     fn form(_: &dyn Space) {}
 
     fn new((): &(), _: usize) -> Self {
-        List { width: W, ..List::default() }
+        IndexedSet { width: W, ..IndexedSet::default() }
     }
 
     #[inline]
@@ -180,7 +180,7 @@ impl<const W: usize> Shard<W> for List {
     fn insert_all(
         &mut self,
         states: &[[u64; W]],
-        _: Option<&[Last]>,
+        _: Option<&[Arrival]>,
         mut numbers: Option<&mut Vec<u32>>,
     ) {
         for states in states.chunks(TOGETHER) {
@@ -228,9 +228,9 @@ impl<const W: usize> Shard<W> for List {
         self.round.len()
     }
 
-    fn round(&self, mut each: impl FnMut(&[u64; W], Last)) {
+    fn round(&self, mut each: impl FnMut(&[u64; W], Arrival)) {
         let (round, _) = self.words(self.round.clone()).as_chunks::<W>();
-        round.iter().for_each(|state| each(state, NO_LAST));
+        round.iter().for_each(|state| each(state, NO_ARRIVAL));
     }
 
     fn end_round(&mut self) {
@@ -247,7 +247,7 @@ impl<const W: usize> Shard<W> for List {
         let [done, count] = read_words::<2>(file)?;
         let states = (0..count).map(|_| read_words::<W>(file)).collect::<io::Result<Vec<_>>>()?;
         let (states, ends, done) = (states.into_flattened(), read_numbers(file)?, done as u32);
-        let mut list = List { width: W, states, ends, done, ..List::default() };
+        let mut list = IndexedSet { width: W, states, ends, done, ..IndexedSet::default() };
         list.grow::<W>(list.size_with(0));
         Ok(list)
     }

@@ -19,6 +19,7 @@ macro_rules! with_words {
 }
 
 mod disk;
+pub mod distributed;
 mod edges;
 mod error;
 mod form;
@@ -27,7 +28,6 @@ mod level;
 mod list;
 mod numbered;
 pub mod parallel;
-pub mod parts;
 mod recode;
 mod run;
 mod search;

@@ -9,7 +9,7 @@
 
 use super::edges::ShardRows;
 use super::level::{Goal, Reached, level_of};
-use super::list::{List, hash, shard_of};
+use super::list::{IndexedSet, hash, shard_of};
 use super::parallel;
 use super::search::Search;
 use crate::space::{ActionId, OUTSIDE_WORD, Space};
@@ -18,7 +18,7 @@ use crate::space::{ActionId, OUTSIDE_WORD, Space};
 pub(super) struct Numbered {
     /// The words of a state.
     pub(super) width: usize,
-    pub(super) lists: Vec<List>,
+    pub(super) lists: Vec<IndexedSet>,
     pub(super) reached: Reached,
     /// The transitions of each list's states, if they are kept.
     pub(super) rows: Option<Vec<ShardRows>>,
@@ -29,7 +29,7 @@ pub(super) struct Numbered {
 type Marks = Vec<Vec<u16>>;
 
 impl Numbered {
-    pub(super) fn of<const W: usize>(search: Search<W, List>) -> Self {
+    pub(super) fn of<const W: usize>(search: Search<W, IndexedSet>) -> Self {
         let Search { shards, reached, rows, .. } = search;
         Numbered { width: W, lists: shards, reached, rows }
     }

@@ -6,7 +6,7 @@
 
 use super::edges::ShardRows;
 use super::level::Reached;
-use super::list::List;
+use super::list::IndexedSet;
 use super::numbered::Numbered;
 use super::parallel;
 use super::search::Search;
@@ -38,17 +38,17 @@ fn go_on<const W: usize, S: Shard<W>>(
 pub(super) struct OutgrownTables {
     width: usize,
     reached: Reached,
-    tables: Vec<Former>,
+    tables: Vec<OldWidthStates>,
     turn: usize,
 }
 
 /// Takes a table apart, whatever the words of its states: these, and what has become of each.
-type Former = Box<dyn FnOnce() -> (Vec<u64>, Vec<u32>) + Send + Sync>;
+type OldWidthStates = Box<dyn FnOnce() -> (Vec<u64>, Vec<u32>) + Send + Sync>;
 
 impl<const W: usize> From<Search<W, Table<W>>> for OutgrownTables {
     fn from(search: Search<W, Table<W>>) -> Self {
         let turn = search.shards[0].turn();
-        let former = |table: Table<W>| Box::new(move || table.into_states()) as Former;
+        let former = |table: Table<W>| Box::new(move || table.into_states()) as OldWidthStates;
         let tables = search.shards.into_iter().map(former).collect();
         OutgrownTables { width: W, reached: search.reached, tables, turn }
     }
@@ -96,9 +96,9 @@ struct Recoded<const W: usize> {
 impl Numbered {
     /// The same search, of states as they look now, with lists whose states look as they did before
     /// the space was laid out anew.
-    pub(super) fn recode<const W: usize>(self, space: &dyn Space) -> Search<W, List> {
+    pub(super) fn recode<const W: usize>(self, space: &dyn Space) -> Search<W, IndexedSet> {
         let mut shards: Vec<_> =
-            (0..SHARDS).map(|shard| <List as Shard<W>>::new(&(), shard)).collect();
+            (0..SHARDS).map(|shard| <IndexedSet as Shard<W>>::new(&(), shard)).collect();
         let mut moved = vec![Vec::new(); SHARDS];
         let mut at = vec![0; SHARDS];
         let levels = self.reached.levels.len();
@@ -125,7 +125,7 @@ impl Numbered {
         done: &mut Vec<u32>,
         ends: &[u32],
         space: &dyn Space,
-        shards: &mut [List],
+        shards: &mut [IndexedSet],
         moved: &mut [Vec<u32>],
     ) {
         while done != ends {
@@ -135,11 +135,11 @@ impl Numbered {
             let workers =
                 self.lists.chunks(SHARDS_PER_WORKER).zip(ranges.chunks(SHARDS_PER_WORKER));
             let workers = parallel::map(workers, |(of, at)| self.recode_worker(space, of, at));
-            let insert = |(at, shard): (usize, &mut List)| -> Vec<Vec<u32>> {
+            let insert = |(at, shard): (usize, &mut IndexedSet)| -> Vec<Vec<u32>> {
                 let one = |worker: &Recoded<W>| {
                     let mut numbers = Vec::new();
                     let states = &worker.states[at];
-                    <List as Shard<W>>::insert_all(shard, states, None, Some(&mut numbers));
+                    <IndexedSet as Shard<W>>::insert_all(shard, states, None, Some(&mut numbers));
                     numbers
                 };
                 workers.iter().map(one).collect()
@@ -165,14 +165,14 @@ impl Numbered {
     fn recode_worker<const W: usize>(
         &self,
         space: &dyn Space,
-        lists: &[List],
+        lists: &[IndexedSet],
         ranges: &[Range<u32>],
     ) -> Recoded<W> {
         let mut worker = Recoded { states: vec![Vec::new(); SHARDS], targets: Vec::new() };
         for (list, range) in lists.iter().zip(ranges) {
             let mut targets = Vec::with_capacity(range.len());
             for state in list.words(range.clone()).chunks(self.width) {
-                let (state, shard) = List::mix(&(), &recoded::<W>(space, state));
+                let (state, shard) = IndexedSet::mix(&(), &recoded::<W>(space, state));
                 worker.states[shard].push(state);
                 targets.push(shard as u8);
             }
@@ -195,7 +195,7 @@ fn code(shard: usize, number: u32) -> u32 {
     number * SHARDS as u32 + shard as u32
 }
 
-fn sizes(lists: &[List]) -> Vec<u32> {
+fn sizes(lists: &[IndexedSet]) -> Vec<u32> {
     lists.iter().map(|list| list.count() as u32).collect()
 }
 

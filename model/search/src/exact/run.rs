@@ -3,7 +3,7 @@
 
 use super::disk::{self, Disk, Folder, Logged};
 use super::error::DiskError;
-use super::list::List;
+use super::list::IndexedSet;
 use super::numbered::Numbered;
 use super::recode::OutgrownTables;
 use super::search::{Saving, Search, SearchContext, SearchSummary};
@@ -86,14 +86,14 @@ fn run_lists<const W: usize>(
     context: &mut SearchContext<'_>,
 ) -> Result<Result<FoundLists, Box<Numbered>>, DiskError> {
     let search = match begin {
-        Begin::Anew => Search::<W, List>::begin(&**space, edges),
+        Begin::Anew => Search::<W, IndexedSet>::begin(&**space, edges),
         Begin::Outgrown(outgrown) => outgrown.recode(&**space),
         Begin::Saved(progress) => Search::restore(&**space, edges, progress, context)?,
     };
     match search.run(space, context) {
         Ok(search) => Ok(Ok((ended(&search, space, context), Numbered::of(search)))),
         Err(mut search) => {
-            search.shards.iter_mut().for_each(List::give_up_table);
+            search.shards.iter_mut().for_each(IndexedSet::give_up_table);
             Ok(Err(Box::new(Numbered::of(search))))
         }
     }

@@ -17,7 +17,7 @@ use super::parallel;
 use super::shard::{SHARDS, SHARDS_PER_WORKER, Shard, WORKERS};
 use crate::limits::{Limits, Reason};
 use crate::progress::{Counts, Event, Phase, Progress, Unfinished};
-use crate::space::{Answers, Last, OUTSIDE_WORD, Scratch, Space};
+use crate::space::{Answers, Arrival, OUTSIDE_WORD, Scratch, Space};
 use serde_json::Value;
 use std::io;
 use std::time::{Duration, Instant};
@@ -145,7 +145,7 @@ impl SearchSummary {
 #[derive(Clone)]
 pub(super) struct FoundStates<T> {
     pub(super) states: Vec<T>,
-    pub(super) lasts: Vec<Last>,
+    pub(super) lasts: Vec<Arrival>,
 }
 
 impl<T> FoundStates<T> {
@@ -154,7 +154,7 @@ impl<T> FoundStates<T> {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, state: T, last: Last) {
+    pub(super) fn push(&mut self, state: T, last: Arrival) {
         self.states.push(state);
         self.lasts.push(last);
     }
@@ -169,7 +169,7 @@ impl<T> FoundStates<T> {
 struct Worker<const W: usize> {
     scratch: Scratch,
     next: Vec<u64>,
-    lasts: Vec<Last>,
+    lasts: Vec<Arrival>,
     /// What follows, by the shard it belongs to.
     found: Vec<FoundStates<[u64; W]>>,
     /// What each state leads to, if transitions are kept: the shards, in order.
@@ -371,14 +371,14 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
         };
         (context.on_event)(Event::Progress(progress));
         let reason = context.limits.exceeded(&progress);
-        self.observe(space, context, reason.is_some());
+        self.sample_level(space, context, reason.is_some());
         reason.inspect(|&reason| self.stop(reason, context)).is_some()
     }
 
     /// Shows the space a few states of this level, if that is due, or if the search ends here; and
     /// tells what it has to say, such as what grows from level to level and keeps the search from
     /// ending.
-    fn observe(&self, space: &mut Logged<'_>, context: &mut SearchContext<'_>, ends: bool) {
+    fn sample_level(&self, space: &mut Logged<'_>, context: &mut SearchContext<'_>, ends: bool) {
         let level = self.reached.levels.len() - 1;
         let is_new = context.observed.is_none_or(|before| before < level);
         if !is_new || !(ends || is_due(level)) {
@@ -396,7 +396,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                 }
             });
         }
-        if let Some(what) = space.observe(level, &states, W) {
+        if let Some(what) = space.sample_level(level, &states, W) {
             (context.on_event)(Event::Grows { what });
         }
     }
@@ -434,7 +434,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                     space.learn(&state);
                 }
             }
-            if space.outgrown() {
+            if space.needs_relayout() {
                 return false;
             }
         }
@@ -533,7 +533,7 @@ impl<const W: usize> Worker<W> {
         space: &dyn Space,
         form: &S::Form,
         state: &[u64; W],
-        last: Last,
+        last: Arrival,
         edges: bool,
     ) {
         self.next.clear();

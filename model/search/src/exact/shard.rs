@@ -1,6 +1,6 @@
 //! The parts of all states that a search finds.
 
-use crate::space::{Last, Space};
+use crate::space::{Arrival, Space};
 use std::io::{self, Read, Write};
 
 /// How many parts all states are spread over; each is small enough for a processor's own cache for
@@ -39,7 +39,7 @@ pub(super) trait Shard<const W: usize>: Sized + Send + Sync {
     fn insert_all(
         &mut self,
         mixed: &[[u64; W]],
-        lasts: Option<&[Last]>,
+        lasts: Option<&[Arrival]>,
         numbers: Option<&mut Vec<u32>>,
     );
 
@@ -53,7 +53,7 @@ pub(super) trait Shard<const W: usize>: Sized + Send + Sync {
     fn begin_round(&mut self) -> usize;
 
     /// The states that were chosen, each with one way in which it was reached, if the way matters.
-    fn round(&self, each: impl FnMut(&[u64; W], Last));
+    fn round(&self, each: impl FnMut(&[u64; W], Arrival));
 
     /// They have been expanded.
     fn end_round(&mut self);

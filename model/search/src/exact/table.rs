@@ -18,11 +18,11 @@ mod cells;
 mod tests;
 
 use super::form::{
-    self, AWAY, AWAY_SHIFT, FARTHEST, Form, LAST_BITS, LINE, MARK_BITS, STAGE_BITS, Size,
+    self, ARRIVAL_BITS, AWAY, AWAY_SHIFT, FARTHEST, Form, LINE, MARK_BITS, STAGE_BITS, Size,
 };
 use super::shard::Shard;
 use super::words::{read_number, read_words, write_words};
-use crate::space::{Last, NO_LAST, Space};
+use crate::space::{Arrival, NO_ARRIVAL, Space};
 use cells::{Cells, find_in_line};
 use std::io::{self, Read, Write};
 
@@ -41,8 +41,8 @@ const OF_AWAY: u32 = (1 << MARK_SHIFT) - 1 - REST;
 
 /// The mark of a state at this stage, by how all of some were reached, if that is known.
 #[inline(always)]
-fn mark(stage: u32, lasts: Option<&[Last]>, at: usize) -> u32 {
-    stage << LAST_BITS | u32::from(lasts.map_or(NO_LAST, |lasts| lasts[at]))
+fn mark(stage: u32, lasts: Option<&[Arrival]>, at: usize) -> u32 {
+    stage << ARRIVAL_BITS | u32::from(lasts.map_or(NO_ARRIVAL, |lasts| lasts[at]))
 }
 
 /// In a table with fewer states, it does not matter how many cells each takes.
@@ -103,7 +103,7 @@ fn find(bucket: &[u32; LINE], cell: u32) -> Option<usize> {
 #[inline(always)]
 fn reach(cell: &mut u32, mark: u32) {
     let there = *cell >> MARK_SHIFT;
-    if there < mark && (there ^ mark) >> LAST_BITS == 0 {
+    if there < mark && (there ^ mark) >> ARRIVAL_BITS == 0 {
         *cell = *cell << MARK_BITS >> MARK_BITS | mark << MARK_SHIFT;
     }
 }
@@ -263,7 +263,7 @@ impl<const W: usize> Table<W> {
     }
 
     /// Adds mixed states at this stage, unless they are there.
-    fn insert_at(&mut self, mixed: &[[u64; W]], lasts: Option<&[Last]>, stage: u32) {
+    fn insert_at(&mut self, mixed: &[[u64; W]], lasts: Option<&[Arrival]>, stage: u32) {
         for (begin, some) in (0..).step_by(TOGETHER).zip(mixed.chunks(TOGETHER)) {
             let lasts = lasts.map(|lasts| &lasts[begin..begin + some.len()]);
             while self.held + some.len() > self.size.most() {
@@ -291,7 +291,7 @@ impl<const W: usize> Table<W> {
     ///
     /// Each bucket that is looked at is far away, so it is asked for before, and others are looked
     /// at meanwhile: the processor waits once and not each time.
-    fn insert_together(&mut self, some: &[[u64; W]], lasts: Option<&[Last]>, stage: u32) {
+    fn insert_together(&mut self, some: &[[u64; W]], lasts: Option<&[Arrival]>, stage: u32) {
         let (size, mask) = (self.size, (1 << self.size.bits) - 1);
         // Of each state that is not in its place yet: its own bucket, its cell there, and which it
         // is.
@@ -411,7 +411,12 @@ impl<const W: usize> Shard<W> for Table<W> {
         self.held as u64
     }
 
-    fn insert_all(&mut self, mixed: &[[u64; W]], lasts: Option<&[Last]>, _: Option<&mut Vec<u32>>) {
+    fn insert_all(
+        &mut self,
+        mixed: &[[u64; W]],
+        lasts: Option<&[Arrival]>,
+        _: Option<&mut Vec<u32>>,
+    ) {
         self.insert_at(mixed, lasts, TURNS[1 - self.turn]);
     }
 
@@ -448,11 +453,11 @@ impl<const W: usize> Shard<W> for Table<W> {
         self.round.len()
     }
 
-    fn round(&self, mut each: impl FnMut(&[u64; W], Last)) {
+    fn round(&self, mut each: impl FnMut(&[u64; W], Arrival)) {
         for &(at, place) in &self.round {
             let bucket = self.cells.bucket(at as usize);
             let cells = &bucket[place as usize..place as usize + self.size.cells];
-            let last = (cells[0] >> MARK_SHIFT) as Last & ((1 << LAST_BITS) - 1);
+            let last = (cells[0] >> MARK_SHIFT) as Arrival & ((1 << ARRIVAL_BITS) - 1);
             each(&self.form.unmix(&self.mixed(self.size, at as usize, cells)), last);
         }
     }

@@ -99,7 +99,7 @@ pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<Exit> {
         true => text::print_json(&found),
         false => args.print(&found, &shown, saved.is_ok()),
     };
-    Ok(exit.saved(saved).told(told))
+    Ok(exit.note_saved(saved).note_printed(told))
 }
 
 /// The processes that start a calm election with one execution.

@@ -4,8 +4,8 @@ use super::table::{Cell, Table};
 use super::{Exit, ProtocolArgs, QuestionArgs, Tool, UsageError, shown, text};
 use anstyle::{AnsiColor, Style};
 use bellwether_engine::check::{
-    self, CheckError, Counterexample, Decision, Distinct, Engine, Options, Reason, Report, Several,
-    Simulation, Unfinished, Verdict,
+    self, CheckError, Counterexample, Counterexamples, Decision, DistinctCounterexample, Engine,
+    Options, Reason, Report, Simulation, Unfinished, Verdict,
 };
 use bellwether_engine::property::{Kind, Property};
 use bellwether_engine::trace::Trace;
@@ -309,7 +309,7 @@ impl<'r> Execution<'r> {
 
     /// What is different in this one, if there are several.
     fn difference(&self, report: &Report) -> Option<String> {
-        let Several { listed, known, incomplete } = self.decision.several.as_ref()?;
+        let Counterexamples { listed, known, incomplete } = self.decision.several.as_ref()?;
         let why = incomplete.map(|reason| reason.within(&report.bounds_met));
         let Some(number) = self.number else {
             return why.map(|why| format!("Whether there are others is not known: {why}."));
@@ -318,7 +318,7 @@ impl<'r> Execution<'r> {
             Some(why) => format!("{known} that are known ({why})"),
             None => known.to_string(),
         };
-        let Distinct { faults, ends, .. } = &listed[number - 1];
+        let DistinctCounterexample { faults, ends, .. } = &listed[number - 1];
         let ends = ends.as_ref().map(|ends| format!("; last, {ends}")).unwrap_or_default();
         Some(format!("Counterexample {number} of {of}. Faults: {faults}{ends}."))
     }

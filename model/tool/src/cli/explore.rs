@@ -89,7 +89,7 @@ pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<Exit> {
     );
     // A page that has no reader is none.
     if let Err(error) = io::stdout().write_all(beginning.as_bytes()) {
-        return Ok(exit.told(Err(error)));
+        return Ok(exit.note_printed(Err(error)));
     }
     if !args.on_demand {
         served.verdicts.start(move |verdicts| tell(verdicts, address));
@@ -154,7 +154,7 @@ fn export(
     if saved.is_ok() {
         told += &format!("Saved: {}\n", file.display());
     }
-    Ok(Exit::with(HOLDS).saved(saved).told(io::stdout().write_all(told.as_bytes())))
+    Ok(Exit::with(HOLDS).note_saved(saved).note_printed(io::stdout().write_all(told.as_bytes())))
 }
 
 /// What is wrong with a world that has too many states, and what to do.

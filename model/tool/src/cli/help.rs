@@ -3,14 +3,14 @@
 
 use super::world_args::without_clock;
 use super::{Exit, HOLDS, Tool, text};
-use bellwether_cli::failure::{asks_for_json, ends, refused};
+use bellwether_cli::failure::{asks_for_json, ends, refuse};
 use bellwether_cli::{MORE, brief};
 use bellwether_engine::machine::AnyProtocol;
 use bellwether_engine::property::Property;
 use bellwether_engine::protocol::{Rule, Values};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -48,9 +48,11 @@ pub fn parse(command: &Command, tells: &Tells<'_>) -> Result<ArgMatches, ExitCod
     let text: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
     let is_help = error.kind() == ErrorKind::DisplayHelp;
     Err(match is_help.then(|| of_protocol(command, &text, tells)).flatten() {
-        Some(Ok(help)) => Exit::with(HOLDS).told(write!(anstream::stdout(), "{help}")).code(),
+        Some(Ok(help)) => {
+            Exit::with(HOLDS).note_printed(write!(anstream::stdout(), "{help}")).code()
+        }
         Some(Err(error)) => ends(Err(error)),
-        None => refused(&error, None, asks_for_json()),
+        None => refuse(&error, None, asks_for_json()),
     })
 }
 
@@ -208,10 +210,14 @@ pub(super) fn rules(protocol: &dyn AnyProtocol) -> String {
     text
 }
 
-fn properties(protocol: &dyn AnyProtocol) -> String {
+/// The properties of a protocol, each with its kind, its meaning and its formula.
+pub(super) fn properties(protocol: &dyn AnyProtocol) -> String {
     let (usual, timed) = protocol.properties();
     let line = |property: &Property| {
-        format!("  {}: {}\n      {}\n", property.name, property.meaning, property.formula)
+        let Property { name, meaning, formula, .. } = property;
+        let kind = json!(property.kind());
+        let kind = kind.as_str().unwrap_or_default();
+        format!("  {name} ({kind}): {meaning}\n      {formula}\n")
     };
     let mut text = "Properties (--property NAME):\n".to_owned();
     text.extend(usual.iter().map(line));

@@ -32,8 +32,8 @@ pub(super) fn run(tool: Tool, args: &ListArgs) -> anyhow::Result<Exit> {
     let protocol = args.protocol.as_ref().map(|name| tool.registry.find(name)).transpose()?;
     let exit = Exit::with(HOLDS);
     Ok(match protocol {
-        Some(protocol) => exit.told(one(protocol, args)),
-        None => exit.told(all(tool, args)),
+        Some(protocol) => exit.note_printed(one(protocol, args)),
+        None => exit.note_printed(all(tool, args)),
     })
 }
 
@@ -62,9 +62,6 @@ fn all(tool: Tool, args: &ListArgs) -> anyhow::Result<()> {
 fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
     let (name, summary) = (protocol.name(), protocol.summary());
     let variants = protocol.variants();
-    let (usual, timed) = protocol.properties();
-    let properties = usual.iter().map(|p| (p, false)).chain(timed.iter().map(|p| (p, true)));
-    let properties: Vec<_> = properties.map(|(p, timed)| property_view(p, timed)).collect();
     let durations: Vec<_> = protocol
         .durations()
         .iter()
@@ -74,6 +71,9 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
         let variant =
             |v: &VariantRow| json!({ "name": v.name, "source": v.source, "rules": v.rules });
         let variants: Vec<_> = variants.iter().map(variant).collect();
+        let (usual, timed) = protocol.properties();
+        let properties = usual.iter().map(|p| (p, false)).chain(timed.iter().map(|p| (p, true)));
+        let properties: Vec<_> = properties.map(|(p, timed)| property_view(p, timed)).collect();
         let rules: Vec<_> = protocol.rule_rows().iter().map(Rule::view).collect();
         let whole = json!({ "name": name, "summary": summary, "variants": variants,
                             "rules": rules, "properties": properties, "durations": durations });
@@ -86,20 +86,7 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
     for variant in &variants {
         told += &defined(variant.name, &[variant.source, &values(variant)]);
     }
-    told += &format!(
-        "\n{}\nProperties (choose with --property NAME; those that count ticks need --timing \
-         timed):\n",
-        help::rules(protocol)
-    );
-    for property in &properties {
-        let [name, kind, formula, meaning] =
-            ["name", "kind", "formula", "meaning"].map(|key| plain_text(&property[key]));
-        told += &defined(&format!("{name} ({kind})"), &[&formula, &meaning]);
-    }
-    if !protocol.not_promised().is_empty() {
-        let names = protocol.not_promised().join(", ");
-        told += &format!("\nNot promised in any world: {names}\n");
-    }
+    told += &format!("\n{}\n{}", help::rules(protocol), help::properties(protocol));
     if !durations.is_empty() {
         told += "\nDurations in timed worlds (--NAME TICKS, or 2=TICKS):\n";
     }

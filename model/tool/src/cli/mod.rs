@@ -23,7 +23,7 @@ mod tune;
 mod world_args;
 
 pub use bellwether_cli::exit::{Exit, tell_when_stopped};
-pub use bellwether_cli::failure::ends;
+pub use bellwether_cli::failure::{ends, first_words};
 pub use bellwether_cli::out;
 pub use check::{Saved, print};
 pub use failure::UsageError;
@@ -253,9 +253,9 @@ const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
 /// ```no_run
 /// # use bellwether_protocols::bully::Bully as Mine;
 /// use bellwether_tool::cli::{self, Tool};
-/// use bellwether_engine::machine::{Entry, Registry};
+/// use bellwether_engine::machine::{ProtocolEntry, Registry};
 ///
-/// static REGISTRY: Registry = Registry(&[&Entry::<Mine>::NEW]);
+/// static REGISTRY: Registry = Registry(&[&ProtocolEntry::<Mine>::NEW]);
 ///
 /// fn main() -> std::process::ExitCode {
 ///     cli::main(Tool::new("check-mine", REGISTRY))

@@ -157,7 +157,10 @@ impl QuestionArgs {
         let asked: Vec<_> = report.decisions.iter().map(|one| one.property.name).collect();
         let shown = self.shown(&report.world, &asked).map(|shown| report.shown = shown);
         let (files, saved) = self.save(tool, &report);
-        Ok(exit.told(shown).saved(saved).told(self.print(tool, &report, &files)))
+        Ok(exit
+            .note_printed(shown)
+            .note_saved(saved)
+            .note_printed(self.print(tool, &report, &files)))
     }
 
     fn print(&self, tool: Tool, report: &Report, files: &Saved) -> anyhow::Result<()> {

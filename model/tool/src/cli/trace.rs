@@ -120,10 +120,10 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
     let text = text.trim_end();
     let exit = Exit::with(HOLDS);
     Ok(match &args.output {
-        Some(file) => exit.saved(fs::write(file, format!("{text}\n")).with_context(|| {
+        Some(file) => exit.note_saved(fs::write(file, format!("{text}\n")).with_context(|| {
             format!("cannot write {}; give --output another file", file.display())
         })),
-        None => exit.told(writeln!(anstream::stdout(), "{text}")),
+        None => exit.note_printed(writeln!(anstream::stdout(), "{text}")),
     })
 }
 

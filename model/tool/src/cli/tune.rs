@@ -178,7 +178,7 @@ pub(super) fn run(tool: Tool, args: &TuneArgs) -> anyhow::Result<Exit> {
         true => text::print_json(&answer.json()),
         false => answer.print(&files),
     };
-    Ok(exit.saved(saved).told(told))
+    Ok(exit.note_saved(saved).note_printed(told))
 }
 
 /// How long durations may have to be that begin with one as long as this, and with some messages.

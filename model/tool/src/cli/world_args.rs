@@ -411,7 +411,7 @@ impl WorldArgs {
     ///
     /// # Errors
     /// The first such flag.
-    pub(super) fn are_asked_about(&self, asked: &[(&str, Kind)]) -> Result<(), UsageError> {
+    pub fn are_asked_about(&self, asked: &[(&str, Kind)]) -> Result<(), UsageError> {
         let no_effect = |flag: &str, why: &str| Err(UsageError::no_effect(flag, why));
         let liveness = asked.iter().any(|&(_, kind)| kind == Kind::Liveness);
         if self.fairness == FairnessArg::Strong && !liveness {

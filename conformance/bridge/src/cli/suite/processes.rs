@@ -2,7 +2,7 @@
 
 use super::{SuiteArgs, Through, table};
 use crate::cli::lockstep::scenario;
-use crate::cli::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, USAGE, told};
+use crate::cli::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, USAGE, describe_divergence};
 use crate::comparison::Comparison;
 use crate::processes::{Done, Processes, Request};
 use crate::suite::Met;
@@ -127,7 +127,7 @@ pub(super) fn run(
         true => text::print_json(&shown.json(mapping, verdict)),
         false => shown.print(mapping, args),
     };
-    Ok(Exit::with(status).told(printed))
+    Ok(Exit::with(status).note_printed(printed))
 }
 
 fn processes(
@@ -214,7 +214,7 @@ impl Shown {
         }
         if let Some(rejection) = &judged.rejection {
             writeln!(out, "\n{ERROR}The logs are rejected.{ERROR:#}\n")?;
-            write!(out, "{}", told(rejection, args.verbose))?;
+            write!(out, "{}", describe_divergence(rejection, args.verbose))?;
         } else if missing.iter().any(Missing::can_be_shown) {
             writeln!(out, "\n{BOLD}No difference, and not each kind was shown:{BOLD:#} no claim.")?;
         } else if judged.malformed.is_empty() {

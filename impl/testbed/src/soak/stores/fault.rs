@@ -40,9 +40,9 @@ pub(super) enum Kind {
 /// The nodes that must tell of a fault in their status.
 pub(super) struct Witnesses {
     pub(super) nodes: Vec<u16>,
-    /// Whether all of them must, or one.
+    /// True if all of them must tell, false if one is enough.
     pub(super) all: bool,
-    /// Whether they may notice it only when the lease that they know of would be over.
+    /// True if they may notice it only when the lease that they know of would be over.
     pub(super) is_late: bool,
 }
 

@@ -22,7 +22,7 @@
 use super::layout::Field;
 use super::tables::{self, BEYOND, Globals, Process, UNKNOWN};
 use super::{Packed, Unpacked};
-use crate::space::{Last, NO_LAST, OUTSIDE_WORD, Unlearned};
+use crate::space::{Arrival, NO_ARRIVAL, OUTSIDE_WORD, Unlearned};
 use crate::world::next::Next;
 use crate::world::{Action, Boundary, Recovers, State};
 
@@ -36,9 +36,9 @@ const WIDEST: usize = 16;
 const NO_STEP: u32 = 0;
 
 /// This process acted last, by a delivery, a crash or a recovery.
-fn last(process: usize, silent: bool) -> Last {
+fn last(process: usize, silent: bool) -> Arrival {
     // There are seven at most, so four bits are enough.
-    (2 * process + usize::from(silent) + 1) as Last
+    (2 * process + usize::from(silent) + 1) as Arrival
 }
 
 /// A state of `W` words, or, if that is more than [`NARROW`], of fewer, whose successors are being
@@ -53,7 +53,7 @@ struct Expansion<'a, const W: usize> {
     /// The processes that are up, one bit each.
     up: u8,
     next: &'a mut Vec<u64>,
-    lasts: &'a mut Vec<Last>,
+    lasts: &'a mut Vec<Arrival>,
     /// The process that acted last, and whether it sent nothing; process 0 if that is of no use.
     last: (usize, bool),
     /// How many steps were left out.
@@ -71,10 +71,10 @@ impl Packed {
     pub(super) fn look_up(
         &self,
         from: &[u64],
-        last: Last,
+        last: Arrival,
         unpacked: &Unpacked,
         next: &mut Vec<u64>,
-        lasts: &mut Vec<Last>,
+        lasts: &mut Vec<Arrival>,
     ) -> Result<(bool, u64), Unlearned> {
         match from.len() {
             1 => self.look_up_in::<1>(from, last, unpacked, next, lasts),
@@ -86,10 +86,10 @@ impl Packed {
     fn look_up_in<const W: usize>(
         &self,
         from: &[u64],
-        last: Last,
+        last: Arrival,
         unpacked: &Unpacked,
         next: &mut Vec<u64>,
-        lasts: &mut Vec<Last>,
+        lasts: &mut Vec<Arrival>,
     ) -> Result<(bool, u64), Unlearned> {
         let mut expansion = Expansion::<W>::new(self, from, unpacked, last, next, lasts);
         self.world.each_next(&unpacked.state, |what| expansion.take(what))?;
@@ -103,9 +103,9 @@ impl<'a, const W: usize> Expansion<'a, W> {
         packed: &'a Packed,
         words: &[u64],
         Unpacked { parts, state, .. }: &'a Unpacked,
-        last: Last,
+        last: Arrival,
         next: &'a mut Vec<u64>,
-        lasts: &'a mut Vec<Last>,
+        lasts: &'a mut Vec<Arrival>,
     ) -> Self {
         let world = &packed.world;
         let faults = world.scenario.faults;
@@ -113,7 +113,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
             (faults.cuts, faults.one_way_cuts) != (0, 0) || !world.scenario.missing.is_empty();
         let (mut from, width) = ([0; W], words.len());
         from[..width].copy_from_slice(words);
-        let leaves_out = last != NO_LAST && world.scenario.capacity.is_none();
+        let leaves_out = last != NO_ARRIVAL && world.scenario.capacity.is_none();
         let last = if leaves_out { last - 1 } else { 0 };
         Expansion {
             packed,
@@ -188,7 +188,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
                 let mut after = self.from;
                 self.count_fault(fault, &mut after)?;
                 self.hold(packed.layout.field(nodes + at), then(next), &mut after)?;
-                self.write(&after, NO_LAST);
+                self.write(&after, NO_ARRIVAL);
             }
         }
         Ok(())
@@ -204,7 +204,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
     }
 
     #[inline]
-    fn happens(&self, action: Action, after: &mut [u64; W]) -> Result<Last, Unlearned> {
+    fn happens(&self, action: Action, after: &mut [u64; W]) -> Result<Arrival, Unlearned> {
         let packed = self.packed;
         match action {
             Action::Expire { id, timer, early } => {
@@ -215,7 +215,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
                 let process = &packed.processes[id.index()];
                 self.step(id.index(), process, process.expire.get(own, at), after)?;
                 // Whether it may expire depends on others.
-                Ok(NO_LAST)
+                Ok(NO_ARRIVAL)
             }
             Action::Crash(id) => {
                 self.count_fault(Globals::CRASH, after)?;
@@ -233,18 +233,18 @@ impl<'a, const W: usize> Expansion<'a, W> {
                 self.step(id.index(), process, step, after)?;
                 // Whether it may recover depends on others.
                 let quiet = packed.world.scenario.recovers == Recovers::Quiet;
-                Ok(if quiet { NO_LAST } else { last(id.index(), process.receivers(step) == 0) })
+                Ok(if quiet { NO_ARRIVAL } else { last(id.index(), process.receivers(step) == 0) })
             }
             Action::Cut(a, b, ways) => {
                 self.count_fault(Globals::cut(a, b, ways), after)?;
                 for (from, to) in ways.of(a, b) {
                     packed.layout.field(packed.link_part(from, to)).put(after, 0);
                 }
-                Ok(NO_LAST)
+                Ok(NO_ARRIVAL)
             }
             Action::Heal(a, b, ways) => {
                 self.count_fault(Globals::heal(a, b, ways), after)?;
-                Ok(NO_LAST)
+                Ok(NO_ARRIVAL)
             }
             Action::Deliver(_) | Action::Lose(_) | Action::Duplicate(_) => {
                 unreachable!("messages are given by `EachArrives`, `EachIsLost`, `EachIsDoubled`")
@@ -257,7 +257,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
 
     /// One more successor.
     #[inline]
-    fn write(&mut self, after: &[u64; W], last: Last) {
+    fn write(&mut self, after: &[u64; W], last: Arrival) {
         self.lasts.push(last);
         if W <= NARROW {
             self.next.extend_from_slice(after);

@@ -23,7 +23,7 @@ use super::clock::Clock;
 use super::{Action, Budget, Condition, Exceeded, State, World};
 use crate::machine::Message;
 use crate::protocol::{Id, Ids};
-use crate::space::{ActionId, Answers, Fairness, Last, NO_LAST, OUTSIDE_WORD, STUTTERS};
+use crate::space::{ActionId, Answers, Arrival, Fairness, NO_ARRIVAL, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use crate::words::kept;
 use growth::Observed;
@@ -60,11 +60,11 @@ struct Unpacked {
     parts: Vec<u32>,
     state: State,
     /// How the states are reached that follow, if that is not asked.
-    lasts: Vec<Last>,
+    lasts: Vec<Arrival>,
 }
 
 impl Unpacked {
-    fn take_lasts(&mut self) -> Vec<Last> {
+    fn take_lasts(&mut self) -> Vec<Arrival> {
         let mut lasts = std::mem::take(&mut self.lasts);
         lasts.clear();
         lasts
@@ -98,7 +98,7 @@ impl Space for Packed {
     ) -> Result<Answers, Unlearned> {
         // How states are reached is not asked; it is written to what is there already.
         let mut lasts = scratch.downcast_mut().map_or_else(Vec::new, Unpacked::take_lasts);
-        let expanded = self.expand_after(from, NO_LAST, scratch, next, &mut lasts);
+        let expanded = self.expand_after(from, NO_ARRIVAL, scratch, next, &mut lasts);
         if let Some(unpacked) = scratch.downcast_mut::<Unpacked>() {
             unpacked.lasts = lasts;
         }
@@ -109,16 +109,16 @@ impl Space for Packed {
     fn expand_after(
         &self,
         from: &[u64],
-        last: Last,
+        last: Arrival,
         scratch: &mut Scratch,
         next: &mut Vec<u64>,
-        lasts: &mut Vec<Last>,
+        lasts: &mut Vec<Arrival>,
     ) -> Result<(Answers, u64), Unlearned> {
         let unpacked = scratch.downcast_mut().ok_or(Unlearned)?;
         self.unpack(from, unpacked);
         let (fair, left_out) = if self.asks() {
             let fair = self.ask(from.len(), &unpacked.state, next)?;
-            lasts.resize(next.len() / from.len(), NO_LAST);
+            lasts.resize(next.len() / from.len(), NO_ARRIVAL);
             (fair, 0)
         } else {
             self.look_up(from, last, unpacked, next, lasts)?
@@ -139,7 +139,7 @@ impl Space for Packed {
         self.layout.bits().to_vec()
     }
 
-    fn outgrown(&self) -> bool {
+    fn needs_relayout(&self) -> bool {
         self.has_outgrown()
     }
 
@@ -185,7 +185,7 @@ impl Space for Packed {
         self.exceeded.record_bits(bounds);
     }
 
-    fn observe(&mut self, level: usize, states: &[u64], width: usize) -> Option<&'static str> {
+    fn sample_level(&mut self, level: usize, states: &[u64], width: usize) -> Option<&'static str> {
         let states = states.chunks(width).map(|words| self.decode(words)).collect();
         self.observed.note(level, states);
         let growth = if self.observed.is_due() { self.growth() } else { Vec::new() };

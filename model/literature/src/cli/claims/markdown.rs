@@ -210,7 +210,7 @@ pub(super) fn larger(
     bar.finish();
     // That its own limit stops a search is a line of the page.
     let interrupted = status == HOLDS && stopped().is_due();
-    Ok(Exit::with(if interrupted { UNKNOWN } else { status }).told(told))
+    Ok(Exit::with(if interrupted { UNKNOWN } else { status }).note_printed(told))
 }
 
 /// What is wrong with it, in a few words; nothing if nothing is. The ledger runs what ends within

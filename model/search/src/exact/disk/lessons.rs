@@ -100,12 +100,12 @@ impl Logged<'_> {
         self.space.lay_out(most_bits);
     }
 
-    pub(in crate::exact) fn observe(
+    pub(in crate::exact) fn sample_level(
         &mut self,
         level: usize,
         states: &[u64],
         width: usize,
     ) -> Option<&'static str> {
-        self.space.observe(level, states, width)
+        self.space.sample_level(level, states, width)
     }
 }

@@ -116,13 +116,13 @@ impl Reports<'_> {
             done.push(one);
         }
         bar.finish();
-        let exit = Exit::with(status(&done)).told(printed);
+        let exit = Exit::with(status(&done)).note_printed(printed);
         let file = self.file.display().to_string();
         let exit = save(exit, self.junit, "junit", || tables::junit(&file, &done));
         let exit = save(exit, self.markdown, "markdown", || tables::markdown(&file, &done));
         match self.json {
-            true => exit.told(text::print_json(&tables::json(&file, &done))),
-            false => exit.told(summary(&done)),
+            true => exit.note_printed(text::print_json(&tables::json(&file, &done))),
+            false => exit.note_printed(summary(&done)),
         }
     }
 }
@@ -177,7 +177,7 @@ fn status(done: &[Done<'_>]) -> u8 {
 /// Writes a file, if one is asked for.
 fn save(exit: Exit, file: Option<&Path>, flag: &str, content: impl FnOnce() -> String) -> Exit {
     let Some(file) = file else { return exit };
-    exit.saved(
+    exit.note_saved(
         fs::write(file, content()).with_context(|| {
             format!("cannot write {}; give --{flag} another file", file.display())
         }),

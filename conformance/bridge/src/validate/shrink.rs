@@ -56,7 +56,7 @@ pub type Judge<'a> = &'a dyn Fn(Vec<Log>) -> Result<Outcome, Error>;
 /// the whole log, and for the same reason: the logs that are left, in their order. `None` if the
 /// logs are not rejected like this.
 #[must_use]
-pub fn smaller(logs: &[Text], rejection: &Divergence, judge: Judge<'_>) -> Option<Vec<Text>> {
+pub fn shrink(logs: &[Text], rejection: &Divergence, judge: Judge<'_>) -> Option<Vec<Text>> {
     let LogLine { log, line } = rejection.line.as_ref()?;
     let rejected = logs.iter().position(|text| text.name == *log)?;
     let cut = Cut { logs, rejected, line: *line, reason: Reason::of(rejection), judge };

@@ -16,7 +16,7 @@ use super::search::{FoundStates, Search};
 use super::shard::{SHARDS, Shard};
 use super::table::{self, Table};
 use super::words::{read_words, write_words};
-use crate::space::{Last, Space};
+use crate::space::{Arrival, Space};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -76,13 +76,13 @@ impl<S: Space> Learner<S> {
                 space.learn(state);
             }
         }
-        let outgrown = space.outgrown();
+        let outgrown = space.needs_relayout();
         self.lessons = space.into_lessons();
         outgrown
     }
 
     /// Lays the words of states out anew, for tables of which none has fewer than `least` states.
-    /// All [tables](Tables::outgrown) must be recoded then.
+    /// All [tables](Tables::into_outgrown) must be recoded then.
     pub fn lay_out(&mut self, least: u64) {
         let mut space = Logged::after(self.lessons.take(), &mut *self.space);
         let bits = space.least_bits();
@@ -208,7 +208,7 @@ impl<const W: usize> Tables<W> {
     /// Adds a state that was found, with how it was reached. It waits until all that was found
     /// [settles](Tables::settle).
     #[inline]
-    pub fn find(&mut self, state: &[u64; W], last: Last) {
+    pub fn find(&mut self, state: &[u64; W], last: Arrival) {
         let (mixed, shard) = Table::<W>::mix(&self.search.form, state);
         self.found[shard].push(mixed, last);
         self.finds += 1;
@@ -272,7 +272,7 @@ impl<const W: usize> Tables<W> {
     }
 
     /// Returns the same states, which look as they did before the space was laid out anew.
-    pub fn outgrown(self) -> Outgrown {
+    pub fn into_outgrown(self) -> Outgrown {
         Outgrown(OutgrownTables::from(self.search))
     }
 }
@@ -285,7 +285,7 @@ impl<const W: usize> Round<W> {
 
     /// Hands each state that was chosen to `each`, with one way in which it was reached, if the way
     /// matters.
-    pub fn each(&self, mut each: impl FnMut(&[u64; W], Last)) {
+    pub fn each(&self, mut each: impl FnMut(&[u64; W], Arrival)) {
         for table in &self.tables {
             table.round(&mut each);
         }

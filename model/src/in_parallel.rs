@@ -10,7 +10,7 @@ use std::thread::{self, Builder};
 ///
 /// # Errors
 /// If the system gives no thread.
-pub fn side_by_side<J: Sync, R: Send>(
+pub fn in_parallel<J: Sync, R: Send>(
     threads: usize,
     jobs: &[J],
     work: &(dyn Fn(&J) -> R + Sync),
@@ -61,13 +61,13 @@ pub fn as_done<J: Sync, R: Send>(
 
 #[cfg(test)]
 mod tests {
-    use super::{as_done, side_by_side};
+    use super::{as_done, in_parallel};
 
     #[test]
     fn what_comes_of_the_jobs_is_in_their_order() {
         let jobs: Vec<usize> = (0..100).collect();
         for threads in [0, 1, 7] {
-            let doubled = side_by_side(threads, &jobs, &|job| 2 * job).expect("threads");
+            let doubled = in_parallel(threads, &jobs, &|job| 2 * job).expect("threads");
             assert_eq!(doubled, jobs.iter().map(|job| 2 * job).collect::<Vec<_>>());
         }
     }

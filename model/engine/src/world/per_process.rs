@@ -8,24 +8,24 @@ use std::ops::{Deref, DerefMut};
 /// process has its default. The places of small worlds are here and not elsewhere in memory, since
 /// those are searched exhaustively, where states are written all the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Places<T> {
+pub(super) struct PerProcess<T> {
     few: [T; MAX_SEARCHED],
     /// All of them if those are too few, otherwise none.
     many: Vec<T>,
 }
 
-impl<T: Copy + Default> Places<T> {
+impl<T: Copy + Default> PerProcess<T> {
     /// Places for so many processes, with defaults.
     pub(super) fn of(processes: usize) -> Self {
-        Places::filled(processes, T::default())
+        PerProcess::filled(processes, T::default())
     }
 }
 
-impl<T: Copy> Places<T> {
+impl<T: Copy> PerProcess<T> {
     /// Places for so many processes, with this in each.
     pub(super) fn filled(processes: usize, with: T) -> Self {
         let many = if processes > MAX_SEARCHED { vec![with; processes] } else { Vec::new() };
-        Places { few: [with; MAX_SEARCHED], many }
+        PerProcess { few: [with; MAX_SEARCHED], many }
     }
 
     /// What stands in a place.
@@ -49,7 +49,7 @@ impl<T: Copy> Places<T> {
     }
 }
 
-impl<T> Deref for Places<T> {
+impl<T> Deref for PerProcess<T> {
     type Target = [T];
 
     #[inline]
@@ -58,14 +58,14 @@ impl<T> Deref for Places<T> {
     }
 }
 
-impl<T> DerefMut for Places<T> {
+impl<T> DerefMut for PerProcess<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         if self.many.is_empty() { &mut self.few } else { &mut self.many }
     }
 }
 
-impl<T: Hash> Hash for Places<T> {
+impl<T: Hash> Hash for PerProcess<T> {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         (**self).hash(hasher);
     }

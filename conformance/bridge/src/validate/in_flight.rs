@@ -84,7 +84,7 @@ struct Unlogged {
 
 /// The messages of all nodes.
 #[derive(Debug)]
-pub(super) struct Letters<L> {
+pub(super) struct InFlight<L> {
     options: Options,
     /// The incarnations of each node.
     senders: Vec<Vec<Sender<L>>>,
@@ -100,12 +100,12 @@ pub(super) struct Letters<L> {
     pub(super) lost: u64,
 }
 
-impl<L: Clone> Letters<L> {
+impl<L: Clone> InFlight<L> {
     pub(super) fn new(nodes: usize, options: Options) -> Self {
         let senders = (0..nodes).map(|_| Vec::new()).collect();
         let (logs, reads) = (vec![false; nodes], vec![false; nodes]);
         let (believed, unlogged) = (FxHashMap::default(), vec![Unlogged::default(); nodes]);
-        Letters { options, senders, logs, reads, believed, unlogged, serial: 0, lost: 0 }
+        InFlight { options, senders, logs, reads, believed, unlogged, serial: 0, lost: 0 }
     }
 
     pub(super) fn has_log(&mut self, node: usize) {

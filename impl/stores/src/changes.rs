@@ -5,19 +5,19 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 /// The end of the task that reads a connection.
-pub(crate) struct Teller(watch::Sender<Option<String>>);
+pub(crate) struct ChangeSender(watch::Sender<Option<String>>);
 
 /// The end of the store that owns the connection.
-pub(crate) struct Hearer(watch::Receiver<Option<String>>);
+pub(crate) struct ChangeReceiver(watch::Receiver<Option<String>>);
 
 /// Returns a way from the task of a connection to its store. Several changes that are not heard yet
 /// are one.
-pub(crate) fn news() -> (Teller, Hearer) {
-    let (teller, hearer) = watch::channel(None);
-    (Teller(teller), Hearer(hearer))
+pub(crate) fn change_channel() -> (ChangeSender, ChangeReceiver) {
+    let (sender, receiver) = watch::channel(None);
+    (ChangeSender(sender), ChangeReceiver(receiver))
 }
 
-impl Teller {
+impl ChangeSender {
     /// Tells that the record may have changed.
     pub(crate) fn changed(&self) {
         self.0.send_modify(|_| ());
@@ -29,7 +29,7 @@ impl Teller {
     }
 }
 
-impl Hearer {
+impl ChangeReceiver {
     /// Returns when the record may have changed.
     pub(crate) async fn changed(&mut self) -> StoreResult<()> {
         let why = match self.0.changed().await {
@@ -54,15 +54,15 @@ mod tests {
 
     #[tokio::test]
     async fn changes_are_heard_once_and_the_end_with_its_reason() {
-        let (teller, mut hearer) = news();
-        teller.changed();
-        teller.changed();
-        assert_eq!(hearer.changed().await, Ok(()));
-        let later = tokio::time::timeout(std::time::Duration::from_millis(20), hearer.changed());
+        let (sender, mut receiver) = change_channel();
+        sender.changed();
+        sender.changed();
+        assert_eq!(receiver.changed().await, Ok(()));
+        let later = tokio::time::timeout(std::time::Duration::from_millis(20), receiver.changed());
         assert!(later.await.is_err(), "two changes were told at once");
-        teller.ended("shut down".to_owned());
-        drop(teller);
-        assert_eq!(hearer.changed().await, Err(StoreError::Unreachable("shut down".to_owned())));
-        assert!(hearer.changed().await.is_err(), "the task is gone");
+        sender.ended("shut down".to_owned());
+        drop(sender);
+        assert_eq!(receiver.changed().await, Err(StoreError::Unreachable("shut down".to_owned())));
+        assert!(receiver.changed().await.is_err(), "the task is gone");
     }
 }
