@@ -321,8 +321,8 @@ impl Connection {
         }
     }
 
-    /// Waits until the lease has another holder, is free, or can be taken. A renewal by its holder
-    /// is observed, and is no news.
+    /// Waits until the lease has another holder, is free, or can be taken, or until its duration
+    /// comes into doubt or out of it. A renewal by its holder is observed, and is no news.
     ///
     /// It asks on a connection of its own: its answer goes on, and a question that is given up in
     /// the middle would end the connection for the next.
@@ -406,7 +406,10 @@ impl Connection {
                 }
                 let before = self.known.take();
                 let record = self.learn(object.clone())?;
-                Ok(before.is_none_or(|before| !before.is_same_grant(&record)))
+                let is_doubted = |record: &Record| self.lasts(record).is_none();
+                Ok(before.is_none_or(|before| {
+                    !before.is_same_grant(&record) || is_doubted(&before) != is_doubted(&record)
+                }))
             }
             Some("DELETED") => {
                 (self.known, self.watch) = (None, None);

@@ -392,10 +392,14 @@ async fn watching() -> (Api, Box<dyn LeaseStore>, Box<dyn LeaseStore>) {
 }
 
 #[tokio::test]
-async fn a_renewal_is_no_news_and_another_holder_is() {
+async fn a_renewal_is_no_news_and_another_holder_or_a_doubted_duration_is() {
     let (api, mut one, mut two) = watching().await;
     assert_eq!(renew(&mut one, 1, 1).await, Ok(1));
     assert!(is_quiet(&mut two).await);
+    api.state().edit(&json!({ "leaseDurationSeconds": 7_200 }));
+    assert_eq!(told(&mut two).await, Ok(()));
+    assert_eq!(renew(&mut one, 1, 1).await, Ok(1));
+    assert_eq!(told(&mut two).await, Ok(()), "the holder has mended the duration");
     release(&mut one, 1, 1).await;
     assert_eq!(told(&mut two).await, Ok(()));
     assert_eq!(acquire(&mut two, 2).await, Ok(2));

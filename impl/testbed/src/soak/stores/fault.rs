@@ -144,16 +144,20 @@ impl Kind {
         })
     }
 
-    /// Returns who must tell of it. PostgreSQL and Redis tell their clients of no change that a
-    /// person makes: there, the first node that asks may mend the record before another has seen
-    /// it, and only a deadline that is far ahead is noticed by all, once the lease that they know
-    /// of would be over.
+    /// Returns who must tell of it. One node is enough where the first that notices may mend the
+    /// record before another has seen it: a lost record with every store, and a holder that is
+    /// unknown with PostgreSQL and Redis, which tell their clients of no change that a person
+    /// makes. With these two, a deadline that is far ahead is noticed once the lease that a node
+    /// knows of would be over.
     pub(super) fn witnesses(self, store: Store, up: Vec<u16>) -> Witnesses {
         let is_told = !matches!(store, Store::Postgres | Store::Redis);
         match self {
             Self::CopyLeader => Witnesses { nodes: vec![COPY], all: true, is_late: true },
             Self::Mistaken(Mistake::Far) => Witnesses { nodes: up, all: true, is_late: !is_told },
-            _ => Witnesses { nodes: up, all: is_told, is_late: false },
+            Self::Mistaken(Mistake::Stranger) => {
+                Witnesses { nodes: up, all: is_told, is_late: false }
+            }
+            _ => Witnesses { nodes: up, all: false, is_late: false },
         }
     }
 
